@@ -1,0 +1,144 @@
+import type { FieldError } from './meta/field-error.ts'
+import type { KubernetesObject } from './meta/object.ts'
+import type { Schema } from './schema/schema.ts'
+
+/**
+ * A kind is data. Routes, discovery, OpenAPI, validation, defaulting, pruning, merge keys, printing, selectable
+ * fields and clients all derive from it. Custom resources become values of this same type at run time, so nothing
+ * may assume a fixed list of kinds.
+ *
+ * Hooks that take a `draft` may change it: it is private to the request. Every other object is shared: never
+ * change it.
+ */
+export interface Kind<T extends KubernetesObject = KubernetesObject> {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly listKind: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  readonly verbs: readonly Verb[]
+  readonly schema: Schema
+
+  /** Set on a version that is not the stored one: how objects cross over. Both directions work on drafts. */
+  readonly conversion?: Conversion
+
+  /** Fills what the user left out. Runs after the schema's own defaults on every object that is written. */
+  readonly defaults?: (draft: T) => void
+  /** Checks `metadata.name`; a DNS subdomain when absent. Returns what is wrong, as upstream words it. */
+  readonly validateName?: (name: string, isPrefix: boolean) => string[]
+  /** Clears what a user may not set on creation (status above all) and sets what the server decides. */
+  readonly prepareCreate?: (draft: T) => void
+  /** The same for an update of the main resource: keeps the status, raises the generation, ... */
+  readonly prepareUpdate?: (draft: T, old: T) => void
+  readonly validate?: (object: T) => FieldError[]
+  /** Rules on the change alone; `validate` has already run on the new object. Immutable fields are named here. */
+  readonly validateUpdate?: (object: T, old: T) => FieldError[]
+  /** Sent to the user as `Warning` headers. */
+  readonly warnings?: (object: T, old: T | undefined) => string[]
+
+  /** Names what may stand in a field selector besides metadata.name and metadata.namespace. */
+  readonly selectableFields: Readonly<Record<string, (object: T) => string>>
+  readonly columns: readonly Column<T>[]
+  readonly subresources: Readonly<Record<string, Subresource<T>>>
+
+  /** Deletion first sets a deletionTimestamp and waits; returns the seconds to wait for this object. */
+  readonly gracePeriod?: (object: T, requested: number | undefined) => number
+  /** A PUT to a name that does not exist creates it (leases, endpoints, events, ...). */
+  readonly createOnUpdate: boolean
+  /** A PUT without resourceVersion overwrites whatever is there. */
+  readonly unconditionalUpdate: boolean
+  /** Finalizers that a fresh object carries (orphan protection is the server's own business). */
+  readonly garbageCollection: 'background' | 'orphan'
+}
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+export interface Conversion {
+  /** The version that is stored: the other `Kind` of the same group and plural, or of another group (events). */
+  readonly storage: { group: string; version: string; plural: string }
+  toStorage(draft: KubernetesObject): void
+  fromStorage(draft: KubernetesObject): void
+}
+
+/** A printed column, as `kubectl get` shows it. */
+export interface Column<T extends KubernetesObject = KubernetesObject> {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  readonly format?: string
+  readonly description: string
+  /** 0 is always shown, 1 only with `-o wide`. */
+  readonly priority: number
+  /** The cell. `now` is in milliseconds, for ages. */
+  readonly value: (object: T, now: number) => string | number | boolean | null
+}
+
+export type Subresource<T extends KubernetesObject = KubernetesObject> =
+  | StatusSubresource<T>
+  | ScaleSubresource<T>
+  | ActionSubresource
+
+/** Another door to the same object that writes only part of it (`status`, `ephemeralcontainers`, `resize`, ...). */
+export interface StatusSubresource<T extends KubernetesObject = KubernetesObject> {
+  readonly type: 'part'
+  readonly verbs: readonly Verb[]
+  /** Restores from `old` whatever this door may not change. For `status`: everything but status and annotations. */
+  readonly prepareUpdate: (draft: T, old: T) => void
+  /** Replaces the kind's `validate` and `validateUpdate` for writes through this door. */
+  readonly validateUpdate?: (object: T, old: T) => FieldError[]
+}
+
+/** autoscaling/v1 Scale in front of the object. */
+export interface ScaleSubresource<T extends KubernetesObject = KubernetesObject> {
+  readonly type: 'scale'
+  readonly replicas: (object: T) => number
+  readonly setReplicas: (draft: T, replicas: number) => void
+  readonly statusReplicas: (object: T) => number
+  readonly selector: (object: T) => string
+}
+
+/** A request that is not an edit of the object: binding, eviction, token, log, exec, ... Served by `apiserver/registry`. */
+export interface ActionSubresource {
+  readonly type: 'action'
+  readonly verbs: readonly Verb[]
+  /** The kind that is posted, where it differs: `policy/v1 Eviction`, `authentication.k8s.io/v1 TokenRequest`. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+export const ALL_VERBS: readonly Verb[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+]
+
+/** What must be said of a kind; the rest has a sensible value. */
+export type KindDefinition<T extends KubernetesObject> = Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'schema'> &
+  Partial<Kind<T>>
+
+export function defineKind<T extends KubernetesObject>(definition: KindDefinition<T>): Kind<T> {
+  return {
+    singular: definition.kind.toLowerCase(),
+    listKind: `${definition.kind}List`,
+    shortNames: [],
+    categories: [],
+    namespaced: true,
+    verbs: ALL_VERBS,
+    selectableFields: {},
+    columns: [],
+    subresources: {},
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    garbageCollection: 'background',
+    ...definition,
+  }
+}

@@ -1,0 +1,30 @@
+import type { Kind } from '../../api/kind.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import type { UserInfo } from '../authentication/user.ts'
+
+export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+
+/** The request as admission sees it: after defaulting, before validation and storage. */
+export interface AdmissionRequest {
+  readonly operation: AdmissionOperation
+  readonly kind: Kind
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  /** The new object, private to this request; undefined on DELETE. For an action subresource, the posted object. */
+  readonly draft: KubernetesObject | undefined
+  readonly old: KubernetesObject | undefined
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  /** Sent to the user as a `Warning` header. */
+  warn(message: string): void
+}
+
+/** One file per plugin, listed in order in `plugins.ts`. All `admit`s run first, then all `validate`s. */
+export interface AdmissionPlugin {
+  readonly name: string
+  /** May change the draft. Throws `ApiError` to refuse. */
+  admit?(request: AdmissionRequest): Promise<void> | void
+  /** May only refuse. */
+  validate?(request: AdmissionRequest): Promise<void> | void
+}
