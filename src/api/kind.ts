@@ -6,6 +6,7 @@ import type { Schema } from './schema/schema.ts'
  * A kind is data. Routes, discovery, OpenAPI, validation, defaulting, pruning, merge keys, printing, selectable
  * fields and clients all derive from it. Custom resources become values of this same type at run time, so nothing
  * may assume a fixed list of kinds.
+ * Hooks are methods, so that a `Kind<Pod>` is a `Kind`; they use no `this`.
  *
  * Hooks that take a `draft` may change it: it is private to the request. Every other object is shared: never
  * change it.
@@ -27,26 +28,26 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly conversion?: Conversion
 
   /** Fills what the user left out. Runs after the schema's own defaults on every object that is written. */
-  readonly defaults?: (draft: T) => void
+  defaults?(draft: T): void
   /** Checks `metadata.name`; a DNS subdomain when absent. Returns what is wrong, as upstream words it. */
-  readonly validateName?: (name: string, isPrefix: boolean) => string[]
+  validateName?(name: string, isPrefix: boolean): string[]
   /** Clears what a user may not set on creation (status above all) and sets what the server decides. */
-  readonly prepareCreate?: (draft: T) => void
+  prepareCreate?(draft: T): void
   /** The same for an update of the main resource: keeps the status, raises the generation, ... */
-  readonly prepareUpdate?: (draft: T, old: T) => void
-  readonly validate?: (object: T) => FieldError[]
+  prepareUpdate?(draft: T, old: T): void
+  validate?(object: T): FieldError[]
   /** Rules on the change alone; `validate` has already run on the new object. Immutable fields are named here. */
-  readonly validateUpdate?: (object: T, old: T) => FieldError[]
+  validateUpdate?(object: T, old: T): FieldError[]
   /** Sent to the user as `Warning` headers. */
-  readonly warnings?: (object: T, old: T | undefined) => string[]
+  warnings?(object: T, old: T | undefined): string[]
 
   /** Names what may stand in a field selector besides metadata.name and metadata.namespace. */
-  readonly selectableFields: Readonly<Record<string, (object: T) => string>>
+  readonly selectableFields: Readonly<Record<string, FieldReader<T>>>
   readonly columns: readonly Column<T>[]
   readonly subresources: Readonly<Record<string, Subresource<T>>>
 
   /** Deletion first sets a deletionTimestamp and waits; returns the seconds to wait for this object. */
-  readonly gracePeriod?: (object: T, requested: number | undefined) => number
+  gracePeriod?(object: T, requested: number | undefined): number
   /** A PUT to a name that does not exist creates it (leases, endpoints, events, ...). */
   readonly createOnUpdate: boolean
   /** A PUT without resourceVersion overwrites whatever is there. */
@@ -54,6 +55,9 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Finalizers that a fresh object carries (orphan protection is the server's own business). */
   readonly garbageCollection: 'background' | 'orphan'
 }
+
+/** Reads one field. Written as a method so that `Kind<Pod>` is a `Kind`. */
+export type FieldReader<T> = { read(object: T): string }['read']
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -73,7 +77,7 @@ export interface Column<T extends KubernetesObject = KubernetesObject> {
   /** 0 is always shown, 1 only with `-o wide`. */
   readonly priority: number
   /** The cell. `now` is in milliseconds, for ages. */
-  readonly value: (object: T, now: number) => string | number | boolean | null
+  value(object: T, now: number): string | number | boolean | null
 }
 
 export type Subresource<T extends KubernetesObject = KubernetesObject> =
@@ -86,18 +90,18 @@ export interface StatusSubresource<T extends KubernetesObject = KubernetesObject
   readonly type: 'part'
   readonly verbs: readonly Verb[]
   /** Restores from `old` whatever this door may not change. For `status`: everything but status and annotations. */
-  readonly prepareUpdate: (draft: T, old: T) => void
+  prepareUpdate(draft: T, old: T): void
   /** Replaces the kind's `validate` and `validateUpdate` for writes through this door. */
-  readonly validateUpdate?: (object: T, old: T) => FieldError[]
+  validateUpdate?(object: T, old: T): FieldError[]
 }
 
 /** autoscaling/v1 Scale in front of the object. */
 export interface ScaleSubresource<T extends KubernetesObject = KubernetesObject> {
   readonly type: 'scale'
-  readonly replicas: (object: T) => number
-  readonly setReplicas: (draft: T, replicas: number) => void
-  readonly statusReplicas: (object: T) => number
-  readonly selector: (object: T) => string
+  replicas(object: T): number
+  setReplicas(draft: T, replicas: number): void
+  statusReplicas(object: T): number
+  selector(object: T): string
 }
 
 /** A request that is not an edit of the object: binding, eviction, token, log, exec, ... Served by `apiserver/registry`. */
@@ -122,7 +126,10 @@ export const ALL_VERBS: readonly Verb[] = [
 ]
 
 /** What must be said of a kind; the rest has a sensible value. */
-export type KindDefinition<T extends KubernetesObject> = Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural' | 'schema'> &
+export type KindDefinition<T extends KubernetesObject> = Pick<
+  Kind<T>,
+  'group' | 'version' | 'kind' | 'plural' | 'schema'
+> &
   Partial<Kind<T>>
 
 export function defineKind<T extends KubernetesObject>(definition: KindDefinition<T>): Kind<T> {
