@@ -84,14 +84,18 @@ export const objectNotFound = (ref: ResourceRef, name: string) =>
   new ApiError(404, 'NotFound', `${qualified(ref)} ${JSON.stringify(name)} not found`, details(ref, name))
 
 /** No such path at all. */
-export const pathNotFound = () =>
-  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {})
+export const pathNotFound = () => new ApiError(404, 'NotFound', 'the server could not find the requested resource', {})
 
 export const methodNotSupported = (ref: ResourceRef, verb: string) =>
-  new ApiError(405, 'MethodNotAllowed', `${verb} is not supported on resources of kind ${JSON.stringify(qualified(ref))}`, {
-    ...(ref.group && { group: ref.group }),
-    kind: ref.resource,
-  })
+  new ApiError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind ${JSON.stringify(qualified(ref))}`,
+    {
+      ...(ref.group && { group: ref.group }),
+      kind: ref.resource,
+    },
+  )
 
 export const notAcceptable = (supported: readonly string[]) =>
   new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${supported.join(', ')}`)
@@ -124,7 +128,11 @@ export const unsupportedMediaType = (supported: readonly string[]) =>
   )
 
 /** The object breaks rules of its kind; each cause names its field. */
-export function invalidObject(ref: { group: string; kind: string }, name: string, errors: readonly FieldError[]): ApiError {
+export function invalidObject(
+  ref: { group: string; kind: string },
+  name: string,
+  errors: readonly FieldError[],
+): ApiError {
   const kind = ref.group === '' ? ref.kind : `${ref.kind}.${ref.group}`
   const lines = errors.map((e) => `${e.field}: ${e.message}`)
   const text = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`
