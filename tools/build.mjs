@@ -1,0 +1,127 @@
+/**
+ * npm run build: generated sources, then one unminified bundle per entry with shared chunks, then declarations.
+ * A part whose inputs did not change is left alone. `--generate` stops after the generated sources.
+ */
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { ensureDependencies } from './setup.mjs'
+import { local, ROOT, run, step } from './steps.mjs'
+
+const ENTRIES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/cluster/index.ts']
+const GENERATORS = ['tools/generate/main.mjs', 'tools/generate-etcd.mjs']
+/** What the generators write: if it is gone, an unchanged hash means nothing. */
+const GENERATED = ['src/api/generated', 'src/store/etcd/generated']
+const STAMPS = path.join(ROOT, '.cache', 'build')
+
+const at = (file) => path.join(ROOT, file)
+
+function* filesBelow(folder) {
+  for (const entry of readdirSync(at(folder), { withFileTypes: true })) {
+    const file = `${folder}/${entry.name}`
+    if (entry.isDirectory()) yield* filesBelow(file)
+    else yield file
+  }
+}
+
+const isInput = (file) => !/\.(test|contract)\.ts$|\.md$/.test(file)
+
+/** One hash over the names and bytes of files and folders. */
+function hashOf(inputs) {
+  const hash = createHash('sha256').update(process.version)
+  for (const input of inputs.filter((name) => existsSync(at(name)))) {
+    const files = path.extname(input) ? [input] : [...filesBelow(input)].filter(isInput).sort()
+    for (const file of files)
+      hash
+        .update(file)
+        .update('\0')
+        .update(readFileSync(at(file)))
+        .update('\0')
+  }
+  return hash.digest('hex')
+}
+
+/** Does the work unless it was done for the same inputs and its products are still there. */
+async function whenChanged(name, inputs, products, work) {
+  const stamp = path.join(STAMPS, name)
+  const hash = hashOf(inputs)
+  const done = existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
+  if (done && products.every((product) => existsSync(at(product)))) return
+  await step(name, work)
+  mkdirSync(STAMPS, { recursive: true })
+  writeFileSync(stamp, hash)
+}
+
+async function generate() {
+  for (const generator of GENERATORS.filter((name) => existsSync(at(name)))) {
+    await run(process.execPath, [at(generator)], { quiet: true })
+  }
+}
+
+/**
+ * Sources name data files as `new URL('./generated/x.json.gz', import.meta.url)`. In the bundle every file lies one
+ * level below dist/, so the data is copied to dist/assets/ and the URL points there.
+ */
+const assets = {
+  name: 'assets',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path: file }) => {
+      const source = readFileSync(file, 'utf8')
+      if (!source.includes('import.meta.url')) return undefined
+      const contents = source.replace(/new URL\(\s*'(\.[^']+)',\s*import\.meta\.url,?\s*\)/g, (whole, relative) => {
+        const asset = path.resolve(path.dirname(file), relative)
+        if (!existsSync(asset) || /\.[cm]?[jt]s$/.test(asset)) return whole
+        const name = path.relative(at('src'), asset)
+        mkdirSync(path.dirname(at(`dist/assets/${name}`)), { recursive: true })
+        cpSync(asset, at(`dist/assets/${name}`), { recursive: true })
+        return `new URL('../assets/${name}', import.meta.url)`
+      })
+      return { contents, loader: 'ts' }
+    })
+  },
+}
+
+async function bundle() {
+  const { build } = await import('esbuild')
+  for (const old of ['bin', 'cluster', 'chunks', 'assets']) rmSync(at(`dist/${old}`), { recursive: true, force: true })
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ENTRIES,
+    outbase: 'src',
+    outdir: 'dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    packages: 'external',
+    minify: false,
+    legalComments: 'none',
+    plugins: [assets],
+    logLevel: 'warning',
+  })
+  chmodSync(at('dist/bin/sampan.js'), 0o755)
+}
+
+async function declarations() {
+  rmSync(at('dist/types'), { recursive: true, force: true })
+  await run(local('tsc'), ['-p', 'tsconfig.build.json'], { quiet: true })
+}
+
+export async function buildGenerated() {
+  const inputs = ['tools/generate', 'tools/generate-etcd.mjs', 'package-lock.json']
+  await whenChanged('generate sources', inputs, GENERATED, generate)
+}
+
+export async function build() {
+  await buildGenerated()
+  const inputs = ['src', 'tools/build.mjs', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+  await whenChanged('bundle', inputs, ['dist/bin/sampan.js', 'dist/cluster/index.js'], bundle)
+  await whenChanged('declarations', inputs, ['dist/types/cluster/index.d.ts'], declarations)
+}
+
+if (process.argv[1] === at('tools/build.mjs')) {
+  await ensureDependencies()
+  await (process.argv.includes('--generate') ? buildGenerated() : build()).catch(() => process.exit(1))
+}

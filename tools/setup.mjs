@@ -1,0 +1,62 @@
+/** Brings a fresh clone to where the other tools work: npm packages, and on Debian the programs the tests need. */
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { ROOT, run, step, yellow } from './steps.mjs'
+
+const readJson = (file) => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8'))
+
+/** True if what is installed is what the lock file asks for. */
+export function dependenciesInstalled() {
+  if (!existsSync(path.join(ROOT, 'node_modules', '.package-lock.json'))) return false
+  const wanted = readJson('package-lock.json').packages
+  const installed = readJson('node_modules/.package-lock.json').packages
+  return Object.entries(wanted).every(
+    ([name, entry]) => name === '' || entry.optional || installed[name]?.version === entry.version,
+  )
+}
+
+export async function ensureDependencies() {
+  if (dependenciesInstalled()) return
+  await step('install npm packages', () => run('npm', ['ci', '--no-audit', '--no-fund'], { quiet: true }))
+}
+
+/** Programs the tests start, and the Debian package each comes from. */
+const PROGRAMS = [
+  { program: 'etcd', package: 'etcd-server', for: 'the store tests against a real etcd, and the benchmark' },
+  { program: 'openssl', package: 'openssl', for: 'checking our certificates' },
+  { program: 'diff', package: 'diffutils', for: 'kubectl diff' },
+]
+
+const inPath = (program) =>
+  (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
+
+const isDebianRoot = () => process.getuid?.() === 0 && existsSync('/etc/debian_version')
+
+async function aptInstall(packages) {
+  // In runlevel 1 Debian's packages do not start the services they bring; the tests start their own processes.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const args = ['-y', '--no-install-recommends', '-o', 'Dpkg::Use-Pty=0', 'install', ...packages]
+  try {
+    await run('apt-get', args, { quiet: true, env })
+  } catch {
+    await run('apt-get', ['-q', 'update'], { quiet: true, env })
+    await run('apt-get', args, { quiet: true, env })
+  }
+}
+
+/** Installs what is missing when that is possible; else says what will be skipped, or fails where CI is set. */
+export async function ensurePrograms() {
+  let missing = PROGRAMS.filter(({ program }) => !inPath(program))
+  if (missing.length > 0 && isDebianRoot()) {
+    const packages = missing.map((entry) => entry.package)
+    await step(`install ${packages.join(', ')} with apt`, () => aptInstall(packages)).catch(() => {})
+    missing = missing.filter(({ program }) => !inPath(program))
+  }
+  if (missing.length === 0) return
+  for (const entry of missing) {
+    console.log(
+      yellow(`skipping ${entry.for}: no ${entry.program} here. Get it with: apt-get install ${entry.package}`),
+    )
+  }
+  if (process.env.CI) throw new Error('CI is set, so nothing may be skipped: install the programs named above')
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+/** The tests that start processes: clusters, kubectl, etcd. Run by `npm test`; they need the build. */
+export default defineConfig({
+  test: {
+    include: ['tests/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    reporters: process.env.CI ? ['verbose'] : ['default'],
+  },
+})
