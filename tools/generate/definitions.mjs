@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GROUP_VERSIONS, INT_OR_STRING, META_PACKAGE } from './group-versions.mjs'
-import { FIELD_ANNOTATIONS, FIELD_TYPES, TYPE_ANNOTATIONS } from './overlay.mjs'
+import { FIELD_ANNOTATIONS, FIELD_DEFAULTS, FIELD_TYPES, TYPE_ANNOTATIONS } from './overlay.mjs'
 
 /**
  * Merges the two sources into the definitions of an OpenAPI v2 document: the v1.36 models decide which types, fields
@@ -60,7 +60,9 @@ function mergeDefinition(name, model, old, names) {
   const required = model.fields.filter((field) => field.required).map((field) => field.name)
   const properties = {}
   for (const field of model.fields) {
+    const value = FIELD_DEFAULTS[key]?.[field.name]
     properties[field.name] = mergeField(`${key}.${field.name}`, field, old?.properties?.[field.name], names)
+    if (value !== undefined) properties[field.name].default = value
   }
   return {
     description: preferLineBreaks(model.description, old?.description),

@@ -45,3 +45,21 @@ export const FIELD_TYPES = {
   'resource.v1.NodeAllocatableResourceMapping.allocationMultiplier': quantity,
   'resource.v1.OpaqueDeviceConfiguration.parameters': ref(RAW_EXTENSION),
 }
+
+const rbd = { keyring: '/etc/ceph/keyring', pool: 'rbd', user: 'admin' }
+const scaleIO = { fsType: 'xfs', storageMode: 'ThinProvisioned' }
+
+/** The defaults that upstream declares in its types; all others are code, beside each kind. */
+export const FIELD_DEFAULTS = {
+  'core.v1.AzureDiskVolumeSource': { cachingMode: 'ReadWrite', fsType: 'ext4', kind: 'Shared', readOnly: false },
+  'core.v1.ContainerPort': { protocol: 'TCP' },
+  'core.v1.ISCSIPersistentVolumeSource': { iscsiInterface: 'default' },
+  'core.v1.ISCSIVolumeSource': { iscsiInterface: 'default' },
+  'core.v1.RBDPersistentVolumeSource': rbd,
+  'core.v1.RBDVolumeSource': rbd,
+  'core.v1.ReplicationControllerSpec': { minReadySeconds: 0, replicas: 1 },
+  'core.v1.ScaleIOPersistentVolumeSource': scaleIO,
+  'core.v1.ScaleIOVolumeSource': scaleIO,
+  'core.v1.ServicePort': { protocol: 'TCP' },
+  'resource.v1.DeviceToleration': { operator: 'Equal' },
+}

@@ -1,0 +1,172 @@
+import { formatPath } from './check-shape.ts'
+
+/** Called for each key in the order of the text; `isDuplicate` if its object had it before. */
+export type KeyListener = (path: string, isDuplicate: boolean) => void
+
+/**
+ * The slow reader, for documents in which something is wrong: names fields that come twice, and words syntax errors
+ * as upstream's decoder does. Returns the error, or undefined if the text is JSON.
+ */
+export function readJson(text: string, onKey: KeyListener = () => {}): string | undefined {
+  try {
+    new JsonReader(text, onKey).document()
+    return undefined
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return error.message
+    throw error
+  }
+}
+
+/** Paths of the fields that come more than once, such as `spec.replicas`, each named once. */
+export function findDuplicateFields(text: string): string[] {
+  const found = new Set<string>()
+  readJson(text, (path, isDuplicate) => isDuplicate && found.add(path))
+  return [...found]
+}
+
+class JsonSyntaxError extends Error {}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const LITERALS = new Map([
+  ['t', 'true'],
+  ['f', 'false'],
+  ['n', 'null'],
+])
+
+class JsonReader {
+  readonly #text: string
+  readonly #onKey: KeyListener
+  readonly #path: (string | number)[] = []
+  #at = 0
+
+  constructor(text: string, onKey: KeyListener) {
+    this.#text = text
+    this.#onKey = onKey
+  }
+
+  document(): void {
+    this.#value()
+    this.#space()
+    if (this.#at < this.#text.length) this.#fail('after top-level value')
+  }
+
+  #value(): void {
+    this.#space()
+    const first = this.#text[this.#at]
+    if (first === '{') this.#object()
+    else if (first === '[') this.#list()
+    else if (first === '"') this.#string()
+    else if (first !== undefined && LITERALS.has(first)) this.#literal(LITERALS.get(first)!)
+    else if (first !== undefined && /[-\d]/.test(first)) this.#number()
+    else this.#fail('looking for beginning of value')
+  }
+
+  #object(): void {
+    this.#at++
+    const seen = new Set<string>()
+    this.#space()
+    if (this.#take('}')) return
+    for (;;) {
+      this.#space()
+      if (this.#text[this.#at] !== '"') this.#fail('looking for beginning of object key string')
+      this.#key(seen)
+      this.#space()
+      if (!this.#take(':')) this.#fail('after object key')
+      this.#value()
+      this.#path.pop()
+      this.#space()
+      if (this.#take('}')) return
+      if (!this.#take(',')) this.#fail('after object key:value pair')
+    }
+  }
+
+  #key(seen: Set<string>): void {
+    const start = this.#at
+    this.#string()
+    const key = JSON.parse(this.#text.slice(start, this.#at)) as string
+    this.#path.push(key)
+    this.#onKey(formatPath(this.#path), seen.has(key))
+    seen.add(key)
+  }
+
+  #list(): void {
+    this.#at++
+    this.#space()
+    if (this.#take(']')) return
+    for (let i = 0; ; i++) {
+      this.#path.push(i)
+      this.#value()
+      this.#path.pop()
+      this.#space()
+      if (this.#take(']')) return
+      if (!this.#take(',')) this.#fail('after array element')
+    }
+  }
+
+  #string(): void {
+    for (this.#at++; ; this.#at++) {
+      const char = this.#text[this.#at]
+      if (char === undefined || char < ' ') this.#fail('in string literal')
+      if (char === '"') break
+      if (char === '\\') this.#escape()
+    }
+    this.#at++
+  }
+
+  #escape(): void {
+    const code = this.#text[++this.#at]
+    if (code === undefined || !'"\\/bfnrtu'.includes(code)) this.#fail('in string escape code')
+    if (code !== 'u') return
+    for (let i = 0; i < 4; i++) {
+      if (!/[0-9a-fA-F]/.test(this.#text[++this.#at] ?? '')) this.#fail('in \\u hexadecimal character escape')
+    }
+  }
+
+  #literal(word: string): void {
+    for (const char of word) {
+      if (this.#text[this.#at] !== char) this.#fail(`in literal ${word} (expecting ${quote(char)})`)
+      this.#at++
+    }
+  }
+
+  #number(): void {
+    NUMBER.lastIndex = this.#at
+    const match = NUMBER.exec(this.#text)
+    if (match === null) {
+      this.#at++
+      this.#fail('in numeric literal')
+    }
+    this.#at += match[0].length
+    const next = this.#text[this.#at] ?? ''
+    if (next === '.') {
+      this.#at++
+      this.#fail('after decimal point in numeric literal')
+    }
+    if (next === 'e' || next === 'E') {
+      this.#at++
+      this.#fail('in exponent of numeric literal')
+    }
+  }
+
+  #space(): void {
+    while (this.#at < this.#text.length && ' \t\n\r'.includes(this.#text[this.#at]!)) this.#at++
+  }
+
+  #take(char: string): boolean {
+    if (this.#text[this.#at] !== char) return false
+    this.#at++
+    return true
+  }
+
+  #fail(where: string): never {
+    const char = this.#text[this.#at]
+    if (char === undefined) throw new JsonSyntaxError('unexpected end of JSON input')
+    throw new JsonSyntaxError(`invalid character ${quote(char)} ${where}`)
+  }
+}
+
+function quote(char: string): string {
+  if (char === "'") return `'\\''`
+  if (char === '"') return `'"'`
+  return `'${JSON.stringify(char).slice(1, -1)}'`
+}

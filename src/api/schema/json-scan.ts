@@ -1,0 +1,43 @@
+export interface JsonScan {
+  /** How many `key:` pairs the text has; a parsed object with fewer keys lost some that came twice. */
+  readonly keys: number
+  readonly depth: number
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+
+/** Counts the keys of all objects and the depth of nesting, without parsing. Means nothing if the text is no JSON. */
+export function scanJson(bytes: Uint8Array): JsonScan {
+  let keys = 0
+  let depth = 0
+  let deepest = 0
+  const length = bytes.length
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[i]!
+    if (byte === QUOTE) {
+      for (i++; i < length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
+    } else if (byte === COLON) keys++
+    // 0x5b [ and 0x7b {, 0x5d ] and 0x7d } differ in one bit.
+    else if ((byte | 0x20) === 0x7b) {
+      if (++depth > deepest) deepest = depth
+    } else if ((byte | 0x20) === 0x7d) depth--
+  }
+  return { keys, depth: deepest }
+}
+
+/** The number of keys of a value and all below it. */
+export function countKeys(value: object): number {
+  let keys = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object' && item !== null) keys += countKeys(item)
+    return keys
+  }
+  for (const key in value) {
+    keys++
+    const child = (value as Record<string, unknown>)[key]
+    if (typeof child === 'object' && child !== null) keys += countKeys(child)
+  }
+  return keys
+}

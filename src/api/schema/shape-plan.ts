@@ -1,0 +1,116 @@
+import type { Schema } from './schema.ts'
+
+/** What a value must be. One number per check keeps the walk a single switch. */
+export const CHECK = {
+  any: 0,
+  object: 1,
+  map: 2,
+  list: 3,
+  string: 4,
+  integer: 5,
+  number: 6,
+  boolean: 7,
+  intOrString: 8,
+  quantity: 9,
+  time: 10,
+  microTime: 11,
+  bytes: 12,
+} as const
+
+export type Check = (typeof CHECK)[keyof typeof CHECK]
+
+/** A schema made ready for the walk. All plans have one shape, so that the engine keeps the walk fast. */
+export interface Plan {
+  readonly schema: Schema
+  readonly check: Check
+  /**
+   * Part of a built-in type: decoded as the upstream server decodes into its structs (null means absent, quantities
+   * and times take their canonical form). Custom resources stay as they were sent.
+   */
+  readonly builtin: boolean
+  fields: ReadonlyMap<string, Plan> | undefined
+  values: Plan | undefined
+  items: Plan | undefined
+  readonly keepUnknown: boolean
+  readonly nullable: boolean
+  readonly minimum: number
+  readonly maximum: number
+  /** Fields of this object that have a default. */
+  defaults: readonly (readonly [name: string, value: unknown, nullable: boolean])[]
+}
+
+const builtinPlans = new WeakMap<Schema, Plan>()
+const customPlans = new WeakMap<Schema, Plan>()
+
+/** The plan of a schema, made once. A schema that names its definition is a built-in type, and so is all below it. */
+export function planOf(schema: Schema, insideBuiltin = false): Plan {
+  const builtin = insideBuiltin || schema.definition !== undefined
+  const plans = builtin ? builtinPlans : customPlans
+  const known = plans.get(schema)
+  if (known !== undefined) return known
+  const plan = emptyPlan(schema, builtin)
+  // Known before it is complete: a type may refer to itself.
+  plans.set(schema, plan)
+  if (schema.properties !== undefined) plan.fields = planFields(schema.properties, builtin)
+  else if (plan.check === CHECK.object) plan.fields = new Map()
+  if (schema.additionalProperties !== undefined) plan.values = planOf(schema.additionalProperties, builtin)
+  if (schema.items !== undefined) plan.items = planOf(schema.items, builtin)
+  plan.defaults = defaultsOf(schema)
+  return plan
+}
+
+function emptyPlan(schema: Schema, builtin: boolean): Plan {
+  const wide = schema.format !== 'int32'
+  return {
+    schema,
+    check: checkOf(schema, builtin),
+    builtin,
+    fields: undefined,
+    values: undefined,
+    items: undefined,
+    keepUnknown: schema.preserveUnknownFields === true,
+    nullable: schema.nullable === true,
+    minimum: wide ? -(2 ** 63) : -(2 ** 31),
+    maximum: wide ? 2 ** 63 : 2 ** 31 - 1,
+    defaults: [],
+  }
+}
+
+const BUILTIN_FORMATS: Readonly<Record<string, Check>> = {
+  quantity: CHECK.quantity,
+  'date-time': CHECK.time,
+  'date-time-micro': CHECK.microTime,
+  byte: CHECK.bytes,
+}
+
+function checkOf(schema: Schema, builtin: boolean): Check {
+  const special = builtin && schema.format !== undefined ? BUILTIN_FORMATS[schema.format] : undefined
+  if (special !== undefined) return special
+  if (schema.intOrString) return CHECK.intOrString
+  switch (schema.type) {
+    case 'object':
+      return schema.additionalProperties !== undefined && schema.properties === undefined ? CHECK.map : CHECK.object
+    case 'array':
+      return CHECK.list
+    case undefined:
+      return schema.properties === undefined ? CHECK.any : CHECK.object
+    default:
+      return CHECK[schema.type]
+  }
+}
+
+function planFields(properties: Readonly<Record<string, Schema>>, builtin: boolean): Map<string, Plan> {
+  const fields = new Map<string, Plan>()
+  for (const [name, schema] of Object.entries(properties)) {
+    // No object may ever be reached through this name.
+    if (name !== '__proto__') fields.set(name, planOf(schema, builtin))
+  }
+  return fields
+}
+
+function defaultsOf(schema: Schema): Plan['defaults'] {
+  const fields = Object.entries(schema.properties ?? {})
+  return fields
+    .filter(([name, field]) => field.default !== undefined && name !== '__proto__')
+    .map(([name, field]) => [name, field.default, field.nullable === true] as const)
+}
