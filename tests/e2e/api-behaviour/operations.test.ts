@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer, ApiAccess } from '../../tools/api.ts'
-import { startTestCluster, type TestCluster } from '../../tools/cluster.ts'
+import { describe, expect, test } from 'vitest'
 import { at, type Json, listAt, textAt } from '../../tools/json.ts'
+import { expectStatus, useCluster } from '../../tools/use-cluster.ts'
 import { RESOURCE_CASES, type ResourceCase } from './kinds.ts'
 
 /** The life every resource of the API has, whatever its kind: one table, one walk through all verbs. */
 
 const NAMESPACE = 'operations'
-let cluster: TestCluster
-let api: ApiAccess
-
-beforeAll(async () => {
-  cluster = await startTestCluster({ store: 'memory' })
-  api = cluster.api
-  const made = await api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } })
-  expect(made.status).toBe(201)
-})
-
-afterAll(async () => {
-  await cluster?.[Symbol.asyncDispose]()
-})
+const server = useCluster(NAMESPACE)
 
 const groupPath = ({ group, version }: ResourceCase) => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`)
 const apiVersion = ({ group, version }: ResourceCase) => (group === '' ? version : `${group}/${version}`)
@@ -41,16 +28,12 @@ function objectOf(resource: ResourceCase, index: number): Json {
   }
 }
 
-function expectStatus(answer: Answer, status: number) {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text.slice(0, 1000)}`)
-}
-
 /** Removes what may hold an object that is being deleted, as the controller in charge would. */
 async function release(path: string): Promise<void> {
-  const answer = await api.get(path)
+  const answer = await server.api.get(path)
   if (answer.status === 404) return
   expect(at(answer.object, 'metadata.deletionTimestamp')).toBeDefined()
-  const patched = await api.patch(path, { metadata: { finalizers: null } })
+  const patched = await server.api.patch(path, { metadata: { finalizers: null } })
   expect([200, 404]).toContain(patched.status)
 }
 
@@ -60,7 +43,7 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     const pathOf = (index: number) => `${inNamespace(resource)}/${textAt(objectOf(resource, index), 'metadata.name')}`
 
     test('is in discovery', async () => {
-      const list = await api.get(groupPath(resource))
+      const list = await server.api.get(groupPath(resource))
       expectStatus(list, 200)
       const found = listAt(list.object, 'resources').find((entry) => entry.name === resource.plural)
       expect(found).toMatchObject({ kind: resource.kind, namespaced: resource.namespaced })
@@ -69,11 +52,13 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     })
 
     test('lives through all verbs', async () => {
-      const empty = await api.get(`${inNamespace(resource)}?${selected(resource)}`)
+      const empty = await server.api.get(`${inNamespace(resource)}?${selected(resource)}`)
       expectStatus(empty, 200)
       expect(empty.object).toMatchObject({ kind: `${resource.kind}List`, apiVersion: apiVersion(resource), items: [] })
       const from = textAt(empty.object, 'metadata.resourceVersion')
-      const watch = await api.watch(`${everywhere(resource)}?watch=true&resourceVersion=${from}&${selected(resource)}`)
+      const watch = await server.api.watch(
+        `${everywhere(resource)}?watch=true&resourceVersion=${from}&${selected(resource)}`,
+      )
       try {
         await create()
         await read()
@@ -100,10 +85,13 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
 
     async function create() {
       for (const index of [0, 1, 2]) {
-        const dry = await api.create(`${inNamespace(resource)}?dryRun=All`, objectOf(resource, index))
+        const dry = await server.api.create(`${inNamespace(resource)}?dryRun=All`, objectOf(resource, index))
         expectStatus(dry, 201)
-        expectStatus(await api.get(pathOf(index)), 404)
-        const made = await api.create(`${inNamespace(resource)}?fieldValidation=Strict`, objectOf(resource, index))
+        expectStatus(await server.api.get(pathOf(index)), 404)
+        const made = await server.api.create(
+          `${inNamespace(resource)}?fieldValidation=Strict`,
+          objectOf(resource, index),
+        )
         expectStatus(made, 201)
         expect(made.object).toMatchObject({ kind: resource.kind, apiVersion: apiVersion(resource) })
         expect(at(made.object, 'metadata.uid')).toMatch(/^[0-9a-f-]{36}$/)
@@ -111,7 +99,7 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
         expect(at(made.object, 'metadata.resourceVersion')).toMatch(/^[1-9]\d*$/)
         expect(at(made.object, 'metadata.namespace')).toBe(resource.namespaced ? NAMESPACE : undefined)
       }
-      const twice = await api.create(inNamespace(resource), objectOf(resource, 0))
+      const twice = await server.api.create(inNamespace(resource), objectOf(resource, 0))
       expectStatus(twice, 409)
       expect(twice.object).toMatchObject({
         kind: 'Status',
@@ -121,19 +109,19 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     }
 
     async function read() {
-      const one = await api.get(pathOf(0))
+      const one = await server.api.get(pathOf(0))
       expectStatus(one, 200)
       expect(one.object).toMatchObject({ ...objectOf(resource, 0), metadata: { labels: { test: tag(resource) } } })
       for (const path of [inNamespace(resource), everywhere(resource)]) {
-        const list = await api.get(`${path}?${selected(resource)}`)
+        const list = await server.api.get(`${path}?${selected(resource)}`)
         expectStatus(list, 200)
         expect(listAt(list.object, 'items')).toHaveLength(3)
       }
       const byName = `fieldSelector=metadata.name%3D${textAt(one.object, 'metadata.name')}`
       expect(
-        listAt((await api.get(`${inNamespace(resource)}?${byName}&${selected(resource)}`)).object, 'items'),
+        listAt((await server.api.get(`${inNamespace(resource)}?${byName}&${selected(resource)}`)).object, 'items'),
       ).toHaveLength(1)
-      const table = await api.get(`${inNamespace(resource)}?${selected(resource)}`, {
+      const table = await server.api.get(`${inNamespace(resource)}?${selected(resource)}`, {
         accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
       })
       expect(table.object).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' })
@@ -142,12 +130,12 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     }
 
     async function change() {
-      const patched = await api.patch(pathOf(0), { metadata: { annotations: { patched: 'yes' } } })
+      const patched = await server.api.patch(pathOf(0), { metadata: { annotations: { patched: 'yes' } } })
       expectStatus(patched, 200)
       expect(at(patched.object, 'metadata.annotations.patched')).toBe('yes')
       const updated = structuredClone(patched.object)
       Object.assign(at(updated, 'metadata.annotations') as Json, { updated: 'yes' })
-      const put = await api.update(pathOf(0), updated)
+      const put = await server.api.update(pathOf(0), updated)
       expectStatus(put, 200)
       expect(at(put.object, 'metadata.annotations')).toMatchObject({ patched: 'yes', updated: 'yes' })
       expect(textAt(put.object, 'metadata.uid')).toBe(textAt(patched.object, 'metadata.uid'))
@@ -155,13 +143,13 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
         Number(at(patched.object, 'metadata.resourceVersion')),
       )
       Object.assign(at(updated, 'metadata.annotations') as Json, { updated: 'too late' })
-      const stale = await api.update(pathOf(0), updated)
+      const stale = await server.api.update(pathOf(0), updated)
       expectStatus(stale, 409)
       expect(stale.object).toMatchObject({ kind: 'Status', reason: 'Conflict' })
       const jsonPatch = [{ op: 'replace', path: '/metadata/annotations/updated', value: 'json' }]
-      const byJson = await api.patch(pathOf(0), jsonPatch, 'json')
+      const byJson = await server.api.patch(pathOf(0), jsonPatch, 'json')
       expectStatus(byJson, 200)
-      const applied = await api.patch(
+      const applied = await server.api.patch(
         `${pathOf(0)}?fieldManager=tester&force=true`,
         { apiVersion: apiVersion(resource), kind: resource.kind, metadata: { annotations: { applied: 'yes' } } },
         'apply',
@@ -174,17 +162,20 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     }
 
     async function changeStatus(status: Json) {
-      const before = await api.get(`${pathOf(0)}/status`)
+      const before = await server.api.get(`${pathOf(0)}/status`)
       expectStatus(before, 200)
-      const patched = await api.patch(`${pathOf(0)}/status`, { metadata: { annotations: { status: 'yes' } }, status })
+      const patched = await server.api.patch(`${pathOf(0)}/status`, {
+        metadata: { annotations: { status: 'yes' } },
+        status,
+      })
       expectStatus(patched, 200)
       expect(at(patched.object, 'status')).toMatchObject(status)
       expect(at(patched.object, 'metadata.annotations.status')).toBe('yes')
       expect(at(patched.object, 'spec')).toEqual(at(before.object, 'spec'))
-      const put = await api.update(`${pathOf(0)}/status`, patched.object)
+      const put = await server.api.update(`${pathOf(0)}/status`, patched.object)
       expectStatus(put, 200)
       expect(at(put.object, 'status')).toMatchObject(status)
-      const ignored = await api.patch(pathOf(0), { status: null })
+      const ignored = await server.api.patch(pathOf(0), { status: null })
       expectStatus(ignored, 200)
       expect(at(ignored.object, 'status')).toMatchObject(status)
     }
@@ -197,12 +188,12 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
         gracePeriodSeconds: 0,
       }
       const wrongUid = { ...background, preconditions: { uid: '00000000-0000-4000-8000-000000000000' } }
-      expectStatus(await api.delete(pathOf(0), wrongUid), 409)
-      const gone = await api.delete(pathOf(0), background)
+      expectStatus(await server.api.delete(pathOf(0), wrongUid), 409)
+      const gone = await server.api.delete(pathOf(0), background)
       expect([200, 202]).toContain(gone.status)
       if (resource.keepsFinalizer) await finalize()
       else await release(pathOf(0))
-      const missing = await api.get(pathOf(0))
+      const missing = await server.api.get(pathOf(0))
       expectStatus(missing, 404)
       expect(missing.object).toMatchObject({
         kind: 'Status',
@@ -214,17 +205,17 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
 
     /** What the namespace controller does at the end. */
     async function finalize() {
-      const terminating = await api.get(pathOf(0))
+      const terminating = await server.api.get(pathOf(0))
       expect(at(terminating.object, 'status.phase')).toBe('Terminating')
       const body = { ...terminating.object, spec: { finalizers: [] } }
-      expectStatus(await api.update(`${pathOf(0)}/finalize`, body), 200)
+      expectStatus(await server.api.update(`${pathOf(0)}/finalize`, body), 200)
     }
 
     async function removeCollection() {
       const path = `${inNamespace(resource)}?${selected(resource)}&propagationPolicy=Background&gracePeriodSeconds=0`
-      expectStatus(await api.delete(path), 200)
+      expectStatus(await server.api.delete(path), 200)
       for (const index of [1, 2]) await release(pathOf(index))
-      const left = await api.get(`${inNamespace(resource)}?${selected(resource)}`)
+      const left = await server.api.get(`${inNamespace(resource)}?${selected(resource)}`)
       expect(listAt(left.object, 'items')).toEqual([])
     }
   },
