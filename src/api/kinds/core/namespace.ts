@@ -25,7 +25,7 @@ export const namespaceKind = defineKind<Namespace>({
   defaults,
   prepareCreate,
   prepareUpdate,
-  selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '', name: nameOf },
+  selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
   columns: [
     nameColumn,
     column<Namespace>('Status', 'The status of the namespace', (namespace) => namespace.status?.phase ?? ''),
@@ -41,10 +41,6 @@ export const namespaceKind = defineKind<Namespace>({
     },
   },
 })
-
-function nameOf(namespace: Namespace): string {
-  return namespace.metadata.name ?? ''
-}
 
 /** Selectors of policies reach a namespace by its name through this label, so nobody may forge it. */
 function defaults(draft: Namespace): void {
