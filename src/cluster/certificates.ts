@@ -1,0 +1,174 @@
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeFileAtomically } from '../base/atomic-file.ts'
+import type { Clock } from '../base/clock.ts'
+import { parseIP } from '../base/ip-address.ts'
+import {
+  type CertificateRequest,
+  createIssuer,
+  type Issuer,
+  issueCertificate,
+  type KeyPair,
+} from './x509/certificate.ts'
+
+export type { KeyPair } from './x509/certificate.ts'
+
+export interface ClusterCertificates {
+  readonly ca: KeyPair
+  /** What the API server shows its clients. */
+  readonly server: KeyPair
+  /** A client of the group `system:masters`. */
+  readonly admin: KeyPair
+  /** PEM of the private key that signs service account tokens. */
+  readonly serviceAccountKey: string
+  /** A client certificate; the organizations are the groups of the user. */
+  issueClient(commonName: string, organizations: readonly string[]): KeyPair
+}
+
+export interface CertificateOptions {
+  /** Where certificates are kept over restarts; in memory only when absent. */
+  readonly dir?: string
+  readonly clock: Pick<Clock, 'now'>
+  /** DNS names and IP addresses of the API server. */
+  readonly serverNames: readonly string[]
+}
+
+const DAY = 24 * 60 * 60 * 1000
+const CA_LIFETIME = 3650 * DAY
+const LEAF_LIFETIME = 365 * DAY
+/** Machines' clocks differ a little: a certificate counts from five minutes ago. */
+const BACKDATE = 5 * 60 * 1000
+const CA_SUBJECT = { commonName: 'sampan-ca' }
+
+/**
+ * The certificates of a cluster: read from `dir`, and made where missing, near their end, or no longer fitting. The CA
+ * stays the same over restarts, so that clients go on trusting it.
+ */
+export async function loadCertificates(options: CertificateOptions): Promise<ClusterCertificates> {
+  const files = new PairFiles(options.dir)
+  if (options.dir) await mkdir(options.dir, { recursive: true, mode: 0o700 })
+  const now = options.clock.now()
+  const leaf = { notBefore: now - BACKDATE, notAfter: now + LEAF_LIFETIME }
+  const serverNames = [...new Set(options.serverNames)]
+
+  const ca = await files.keep(
+    'ca',
+    (pair) => expiresAfter(pair, now + LEAF_LIFETIME),
+    () => issueCa(now),
+  )
+  const issuer = createIssuer(CA_SUBJECT, ca.key)
+  const fresh = (pair: KeyPair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca)
+  const server = await files.keep(
+    'apiserver',
+    (pair) => fresh(pair) && answersTo(pair, serverNames),
+    () =>
+      issueCertificate(
+        { commonName: 'kube-apiserver', usage: 'server', subjectAltNames: serverNames, ...leaf },
+        issuer,
+      ),
+  )
+  const admin = await files.keep('admin', fresh, () =>
+    issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf),
+  )
+  return {
+    ca,
+    server,
+    admin,
+    serviceAccountKey: await files.keepText('service-account.key', isPrivateKey, createSigningKey),
+    issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
+  }
+}
+
+type Validity = Pick<CertificateRequest, 'notBefore' | 'notAfter'>
+
+function issueClient(
+  issuer: Issuer,
+  commonName: string,
+  organizations: readonly string[],
+  validity: Validity,
+): KeyPair {
+  return issueCertificate({ commonName, organizations, usage: 'client', ...validity }, issuer)
+}
+
+function issueCa(now: number): KeyPair {
+  return issueCertificate({ ...CA_SUBJECT, usage: 'ca', notBefore: now - BACKDATE, notAfter: now + CA_LIFETIME })
+}
+
+function createSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+const expiresAfter = (pair: KeyPair, time: number) => Date.parse(new X509Certificate(pair.cert).validTo) > time
+
+function isIssuedBy(pair: KeyPair, ca: KeyPair): boolean {
+  const authority = new X509Certificate(ca.cert)
+  const cert = new X509Certificate(pair.cert)
+  return cert.checkIssued(authority) && cert.verify(authority.publicKey)
+}
+
+function answersTo(pair: KeyPair, names: readonly string[]): boolean {
+  const cert = new X509Certificate(pair.cert)
+  return names.every((name) => (parseIP(name) ? cert.checkIP(name) : cert.checkHost(name)) !== undefined)
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).type === 'private'
+  } catch {
+    return false
+  }
+}
+
+/** Key and certificate share one file, so that a crash cannot leave one without the other. */
+class PairFiles {
+  readonly #dir: string | undefined
+
+  constructor(dir: string | undefined) {
+    this.#dir = dir
+  }
+
+  async keep(name: string, isGood: (pair: KeyPair) => boolean, create: () => KeyPair): Promise<KeyPair> {
+    const good = (text: string) => {
+      const pair = parsePair(text)
+      return pair !== undefined && isGood(pair)
+    }
+    const make = () => {
+      const { cert, key } = create()
+      return cert + key
+    }
+    return parsePair(await this.keepText(`${name}.pem`, good, make))!
+  }
+
+  async keepText(file: string, isGood: (text: string) => boolean, create: () => string): Promise<string> {
+    if (!this.#dir) return create()
+    const path = join(this.#dir, file)
+    const known = await readIfThere(path)
+    if (known !== undefined && isGood(known)) return known
+    const text = create()
+    await writeFileAtomically(path, text)
+    return text
+  }
+}
+
+/** Undefined unless the text holds a certificate and the private key that belongs to it. */
+function parsePair(text: string): KeyPair | undefined {
+  const cert = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n?/.exec(text)?.[0]
+  const key = /-----BEGIN PRIVATE KEY-----[^-]*-----END PRIVATE KEY-----\n?/.exec(text)?.[0]
+  if (cert === undefined || key === undefined) return undefined
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,156 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { parseIP } from '../../base/ip-address.ts'
+import {
+  bitString,
+  boolean,
+  contextTag,
+  integer,
+  objectIdentifier,
+  octetString,
+  sequence,
+  set,
+  time,
+  utf8String,
+} from './der.ts'
+
+/** A certificate and its private key, as PEM. */
+export interface KeyPair {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface CertificateRequest {
+  readonly commonName: string
+  /** Kubernetes reads these as the groups of a user. */
+  readonly organizations?: readonly string[]
+  readonly usage: 'ca' | 'server' | 'client'
+  /** DNS names and IP addresses a server answers to. */
+  readonly subjectAltNames?: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
+const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
+const COMMON_NAME = '2.5.4.3'
+const ORGANIZATION = '2.5.4.10'
+const EXTENSION = {
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
+}
+const EXTENDED_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' }
+/** Bits of KeyUsage, counted from the left: digitalSignature is 0, keyCertSign 5, cRLSign 6. */
+const KEY_USAGE = { leaf: { bits: 0b1000_0000, unused: 7 }, ca: { bits: 0b1000_0110, unused: 1 } }
+
+/** Makes an X.509 v3 certificate with a fresh P-256 key, signed by `issuer`, or by itself when there is none. */
+export function issueCertificate(request: CertificateRequest, issuer?: Issuer): KeyPair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+  const cert = certifyKey(
+    publicKey,
+    request,
+    issuer ?? { name: subjectName(request), key: privateKey, keyId: keyIdOf(publicKey) },
+  )
+  return { cert, key }
+}
+
+/** Who signs: made once from the CA's key pair, used for every leaf. */
+export interface Issuer {
+  /** The DER of the subject name of the CA, byte for byte. */
+  readonly name: Buffer
+  readonly key: KeyObject
+  readonly keyId: Buffer
+}
+
+export function createIssuer(ca: { commonName: string; organizations?: readonly string[] }, key: string): Issuer {
+  const privateKey = createPrivateKey(key)
+  return { name: subjectName(ca), key: privateKey, keyId: keyIdOf(privateKey) }
+}
+
+/** Signs a certificate for a public key. */
+export function certifyKey(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): string {
+  const signatureAlgorithm = sequence(objectIdentifier(ECDSA_WITH_SHA256))
+  const body = sequence(
+    contextTag(0, integer(Buffer.from([2]))),
+    integer(serialNumber()),
+    signatureAlgorithm,
+    issuer.name,
+    sequence(time(request.notBefore), time(request.notAfter)),
+    subjectName(request),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    contextTag(3, sequence(...extensions(publicKey, request, issuer))),
+  )
+  const signature = sign('sha256', body, issuer.key)
+  return pem(sequence(body, signatureAlgorithm, bitString(signature)))
+}
+
+/** 126 random bits: positive, never zero, and far from any collision. */
+function serialNumber(): Buffer {
+  const serial = randomBytes(16)
+  serial[0] = (serial[0]! & 0x3f) | 0x40
+  return serial
+}
+
+function subjectName(subject: { commonName: string; organizations?: readonly string[] }): Buffer {
+  const attribute = (type: string, value: string) => set(sequence(objectIdentifier(type), utf8String(value)))
+  return sequence(
+    ...(subject.organizations ?? []).map((organization) => attribute(ORGANIZATION, organization)),
+    attribute(COMMON_NAME, subject.commonName),
+  )
+}
+
+function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): Buffer[] {
+  const ca = request.usage === 'ca'
+  const usage = ca ? KEY_USAGE.ca : KEY_USAGE.leaf
+  const list = [
+    extension(EXTENSION.keyUsage, bitString(Buffer.from([usage.bits]), usage.unused), true),
+    extension(EXTENSION.basicConstraints, ca ? sequence(boolean(true)) : sequence(), true),
+    extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(publicKey))),
+    extension(EXTENSION.authorityKeyIdentifier, sequence(contextTag(0, issuer.keyId, false))),
+  ]
+  if (request.usage !== 'ca') {
+    list.push(extension(EXTENSION.extendedKeyUsage, sequence(objectIdentifier(EXTENDED_USAGE[request.usage]))))
+  }
+  const names = request.subjectAltNames ?? []
+  if (names.length > 0) list.push(extension(EXTENSION.subjectAltName, sequence(...names.map(generalName))))
+  return list
+}
+
+function extension(id: string, value: Buffer, critical = false): Buffer {
+  return sequence(objectIdentifier(id), ...(critical ? [boolean(true)] : []), octetString(value))
+}
+
+function generalName(name: string): Buffer {
+  const ip = parseIP(name)
+  if (ip) {
+    const hex = ip.value.toString(16).padStart(ip.family === 'IPv4' ? 8 : 32, '0')
+    return contextTag(7, Buffer.from(hex, 'hex'), false)
+  }
+  return contextTag(2, Buffer.from(name, 'ascii'), false)
+}
+
+/** RFC 5280 4.2.1.2, method 1: the SHA-1 of the public key's bits. For P-256 these are the last 65 bytes of its SPKI. */
+function keyIdOf(key: KeyObject): Buffer {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  return createHash('sha1')
+    .update(spki.subarray(spki.length - 65))
+    .digest()
+}
+
+function pem(der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+}
