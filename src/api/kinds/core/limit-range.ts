@@ -5,7 +5,6 @@ import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
 import { compareQuantities, formatQuantity, milliValue, type Quantity, quantityOf } from '../../meta/quantity.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
-import { column, nameColumn } from './printed-columns.ts'
 import { canonicalizeResources, quantityIn } from './resource-list.ts'
 import { isOvercommitAllowed, validateContainerResourceName, validateResourceName } from './resource-names.ts'
 
@@ -24,10 +23,6 @@ export const limitRangeKind = defineKind<LimitRange>({
   createOnUpdate: true,
   defaults,
   validate,
-  columns: [
-    nameColumn,
-    column('Created At', 'When the object was created, in UTC.', (o) => o.metadata.creationTimestamp ?? '', 'date'),
-  ],
 })
 
 function defaults(draft: LimitRange): void {
