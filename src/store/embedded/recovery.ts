@@ -1,0 +1,201 @@
+import { join } from 'node:path'
+import type { Random } from '../../base/random.ts'
+import { CorruptStoreError } from '../corruption.ts'
+import { readWhole, type StoreFiles } from '../files.ts'
+import type { Change, Revision } from '../store.ts'
+import { ALIGNMENT, alignedLength, type FrameVisitor, readFrame, validFrame } from './frame.ts'
+import {
+  createSegment,
+  decodeHeader,
+  layOutZeros,
+  openSegment,
+  SEGMENT_HEADER,
+  type SealedSegment,
+  type Segment,
+  segmentNumber,
+} from './segment.ts'
+import { loadNewestSnapshot } from './snapshots.ts'
+import type { State } from './state.ts'
+
+export interface Recovered {
+  readonly state: State
+  readonly active: Segment
+  readonly sealed: SealedSegment[]
+  /** Bytes of the snapshot the log starts from. */
+  readonly snapshotBytes: number
+}
+
+export interface RecoveryOptions {
+  readonly files: StoreFiles
+  readonly directory: string
+  readonly random: Random
+  readonly firstSegmentBytes: number
+}
+
+/** Reads the newest snapshot and the log after it; cuts a torn tail; refuses anything a crash cannot explain. */
+export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  const { files, directory } = options
+  const names = await files.list(directory)
+  for (const name of names) if (name.endsWith('.tmp')) await files.remove(join(directory, name))
+  const { state, bytes } = await loadNewestSnapshot(files, directory, names)
+  const replay = new Replay(state)
+  const scanned = await scanSegments(options, names, replay)
+  replay.checkEnd(scanned.at(-1))
+  const active = await openTail(options, scanned)
+  active.lastRevision = state.revision
+  return { state, active, sealed: scanned.slice(0, -1).map(sealedFrom), snapshotBytes: bytes }
+}
+
+interface Scanned {
+  readonly path: string
+  readonly number: number
+  readonly salt: number
+  readonly size: number
+  /** Behind the last good frame. */
+  readonly end: number
+  /** Something that is no frame follows the end. */
+  readonly torn: boolean
+  readonly lastRevision: Revision
+}
+
+const sealedFrom = ({ path, end, lastRevision }: Scanned): SealedSegment => ({ path, bytes: end, lastRevision })
+
+/** Replays the segments in order; what comes back ends with the one to write to, if there is any. */
+async function scanSegments(options: RecoveryOptions, names: readonly string[], replay: Replay): Promise<Scanned[]> {
+  const { files, directory } = options
+  const numbered = names.filter((name) => segmentNumber(name) !== undefined).sort()
+  const scanned: Scanned[] = []
+  for (const name of numbered) {
+    const segment = await scanSegment(files, join(directory, name), replay)
+    checkSequence(scanned.at(-1), segment)
+    scanned.push(segment)
+  }
+  // Segments made ready and never written to: the last of them, or the log would have two ends.
+  while (scanned.length > 1 && isEmpty(scanned.at(-1)!)) await files.remove(scanned.pop()!.path)
+  return scanned
+}
+
+const isEmpty = (segment: Scanned): boolean => segment.end === SEGMENT_HEADER && !segment.torn
+
+function checkSequence(previous: Scanned | undefined, segment: Scanned): void {
+  if (!previous) return
+  if (segment.number !== previous.number + 1) {
+    throw new CorruptStoreError(segment.path, 0, `the segment between ${previous.path} and it is missing`)
+  }
+  // A segment is written to only when all of the one before it is durable.
+  if (previous.torn && !isEmpty(segment)) {
+    throw new CorruptStoreError(previous.path, previous.end, 'a frame is unreadable, and a later segment has data')
+  }
+}
+
+async function scanSegment(files: StoreFiles, path: string, replay: Replay): Promise<Scanned> {
+  const content = await readWhole(files, path)
+  const header = decodeHeader(content)
+  if (typeof header === 'string') throw new CorruptStoreError(path, 0, header)
+  if (header.number !== segmentNumber(path.slice(-14))) {
+    throw new CorruptStoreError(path, 0, `it is segment ${header.number} by its header`)
+  }
+  let end = SEGMENT_HEADER
+  for (;;) {
+    const frame = validFrame(content, { salt: header.salt, offset: end })
+    if (!frame) break
+    replay.checkContinuity(path, end, frame.before)
+    replay.revision = readFrame(content, end, replay)
+    end += alignedLength(frame.length)
+  }
+  const torn = !isZero(content, end)
+  if (torn) refuseIfFrameFollows(path, content, header.salt, end)
+  return {
+    path,
+    ...header,
+    size: content.length,
+    end: Math.min(end, content.length),
+    torn,
+    lastRevision: replay.revision,
+  }
+}
+
+/** Only one frame is ever in flight, so a crash leaves no good frame behind a bad one. */
+function refuseIfFrameFollows(path: string, content: Buffer, salt: number, bad: number): void {
+  for (let offset = bad + ALIGNMENT; offset < content.length; offset += ALIGNMENT) {
+    if (validFrame(content, { salt, offset })) {
+      throw new CorruptStoreError(path, bad, `a frame is unreadable, but a good one follows at offset ${offset}`)
+    }
+  }
+}
+
+const ZEROS = Buffer.alloc(1 << 16)
+
+function isZero(content: Buffer, from: number): boolean {
+  for (let at = from; at < content.length; at += ZEROS.length) {
+    const end = Math.min(at + ZEROS.length, content.length)
+    if (content.compare(ZEROS, 0, end - at, at, end) !== 0) return false
+  }
+  return true
+}
+
+async function openTail(options: RecoveryOptions, scanned: readonly Scanned[]): Promise<Segment> {
+  const { files, directory, random, firstSegmentBytes } = options
+  const tail = scanned.at(-1)
+  if (!tail) {
+    const header = { number: 1, salt: Math.floor(random.next() * 0xffffffff) }
+    return createSegment(files, directory, header, firstSegmentBytes)
+  }
+  if (tail.torn) await cutTail(files, tail)
+  return openSegment(files, tail.path, tail, tail.size, tail.end, tail.lastRevision)
+}
+
+async function cutTail(files: StoreFiles, tail: Scanned): Promise<void> {
+  const file = await files.open(tail.path, 'durable')
+  try {
+    // Shorter first, then zeros again: at no moment can what was cut off be read as part of the log.
+    await file.truncate(tail.end)
+    await file.sync()
+    await layOutZeros(file, tail.end, tail.size)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Applies what the log says to the state, skipping what the snapshot already holds. */
+class Replay implements FrameVisitor {
+  readonly #state: State
+  /** Where the log is; 0 before its first frame. */
+  revision: Revision = 0
+
+  constructor(state: State) {
+    this.#state = state
+  }
+
+  checkContinuity(path: string, offset: number, before: Revision): void {
+    if (this.revision !== 0 && before !== this.revision) {
+      throw new CorruptStoreError(path, offset, `revision ${before} follows where ${this.revision} should`)
+    }
+    if (before > this.#state.revision) {
+      throw new CorruptStoreError(path, offset, `revisions ${this.#state.revision + 1} to ${before} are missing`)
+    }
+  }
+
+  checkEnd(tail: Scanned | undefined): void {
+    if (!tail || this.revision === 0 || this.revision >= this.#state.revision) return
+    const what = `the log ends at revision ${this.revision}, before the snapshot of revision ${this.#state.revision}`
+    throw new CorruptStoreError(tail.path, tail.end, what)
+  }
+
+  commit(revision: Revision, writes: readonly { key: string; value: Buffer | undefined }[]): void {
+    if (revision <= this.#state.revision) return
+    const changes = writes.map(({ key, value }): Change => {
+      const previous = this.#state.latest(key)
+      if (value === undefined) return { key, revision, entry: undefined, previous }
+      const own = Buffer.allocUnsafeSlow(value.length)
+      value.copy(own)
+      const entry = { key, value: own, revision, created: previous?.created ?? revision }
+      return { key, revision, entry, previous }
+    })
+    this.#state.apply({ revision, changes })
+  }
+
+  compaction(upTo: Revision): void {
+    this.#state.compact(upTo)
+  }
+}
