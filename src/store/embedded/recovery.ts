@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Random } from '../../base/random.ts'
 import { CorruptStoreError } from '../corruption.ts'
 import { readWhole, type StoreFiles } from '../files.ts'
@@ -12,6 +12,7 @@ import {
   SEGMENT_HEADER,
   type SealedSegment,
   type Segment,
+  type SegmentHeader,
   segmentNumber,
 } from './segment.ts'
 import { loadNewestSnapshot } from './snapshots.ts'
@@ -65,11 +66,7 @@ async function scanSegments(options: RecoveryOptions, names: readonly string[], 
   const { files, directory } = options
   const numbered = names.filter((name) => segmentNumber(name) !== undefined).sort()
   const scanned: Scanned[] = []
-  for (const name of numbered) {
-    const segment = await scanSegment(files, join(directory, name), replay)
-    checkSequence(scanned.at(-1), segment)
-    scanned.push(segment)
-  }
+  for (const name of numbered) scanned.push(await scanSegment(files, join(directory, name), scanned.at(-1), replay))
   // Segments made ready and never written to: the last of them, or the log would have two ends.
   while (scanned.length > 1 && isEmpty(scanned.at(-1)!)) await files.remove(scanned.pop()!.path)
   return scanned
@@ -77,25 +74,16 @@ async function scanSegments(options: RecoveryOptions, names: readonly string[], 
 
 const isEmpty = (segment: Scanned): boolean => segment.end === SEGMENT_HEADER && !segment.torn
 
-function checkSequence(previous: Scanned | undefined, segment: Scanned): void {
-  if (!previous) return
-  if (segment.number !== previous.number + 1) {
-    throw new CorruptStoreError(segment.path, 0, `the segment between ${previous.path} and it is missing`)
-  }
-  // A segment is written to only when all of the one before it is durable.
-  if (previous.torn && !isEmpty(segment)) {
-    throw new CorruptStoreError(previous.path, previous.end, 'a frame is unreadable, and a later segment has data')
-  }
-}
-
-async function scanSegment(files: StoreFiles, path: string, replay: Replay): Promise<Scanned> {
+async function scanSegment(
+  files: StoreFiles,
+  path: string,
+  previous: Scanned | undefined,
+  replay: Replay,
+): Promise<Scanned> {
   const content = await readWhole(files, path)
-  const header = decodeHeader(content)
-  if (typeof header === 'string') throw new CorruptStoreError(path, 0, header)
-  if (header.number !== segmentNumber(path.slice(-14))) {
-    throw new CorruptStoreError(path, 0, `it is segment ${header.number} by its header`)
-  }
+  const header = checkedHeader(path, content, previous)
   let end = SEGMENT_HEADER
+  if (!isZero(content, end)) refuseIfTorn(previous)
   for (;;) {
     const frame = validFrame(content, { salt: header.salt, offset: end })
     if (!frame) break
@@ -113,6 +101,24 @@ async function scanSegment(files: StoreFiles, path: string, replay: Replay): Pro
     torn,
     lastRevision: replay.revision,
   }
+}
+
+function checkedHeader(path: string, content: Buffer, previous: Scanned | undefined): SegmentHeader {
+  const header = decodeHeader(content)
+  if (typeof header === 'string') throw new CorruptStoreError(path, 0, header)
+  if (header.number !== segmentNumber(basename(path))) {
+    throw new CorruptStoreError(path, 0, `it is segment ${header.number} by its header`)
+  }
+  if (previous && header.number !== previous.number + 1) {
+    throw new CorruptStoreError(path, 0, `the segment between ${previous.path} and it is missing`)
+  }
+  return header
+}
+
+/** A segment is written to only when all of the one before it is durable. */
+function refuseIfTorn(previous: Scanned | undefined): void {
+  if (!previous?.torn) return
+  throw new CorruptStoreError(previous.path, previous.end, 'a frame is unreadable, and a later segment has data')
 }
 
 /** Only one frame is ever in flight, so a crash leaves no good frame behind a bad one. */
