@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { mergeDefinitions } from './definitions.mjs'
 import { readModels } from './models.mjs'
+import { renderOpenApiData } from './openapi.mjs'
 import { renderSchemas } from './schemas.mjs'
 import { renderTypes } from './types.mjs'
 
@@ -17,3 +18,7 @@ const apiDirectory = join(root, 'src/api/generated')
 mkdirSync(apiDirectory, { recursive: true })
 for (const [file, text] of renderTypes(definitions)) writeFileSync(join(apiDirectory, file), text)
 writeFileSync(join(apiDirectory, 'schemas.ts'), renderSchemas(definitions))
+
+const openApiDirectory = join(root, 'src/apiserver/openapi/generated')
+mkdirSync(openApiDirectory, { recursive: true })
+writeFileSync(join(openApiDirectory, 'openapi-data.ts'), renderOpenApiData(definitions, swagger))

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import type { Kind } from '../../api/kind.ts'
+import type { JsonObject } from '../../api/meta/object.ts'
+import { fromStructural } from './custom-definitions.ts'
+import { DefinitionIndex } from './definition-index.ts'
+import { openApiData } from './openapi-data.ts'
+import { operationsOf, rootPath } from './operations.ts'
+import { renderV2 } from './v2.ts'
+import { encodeV2 } from './v2-protobuf.ts'
+import { renderV3 } from './v3.ts'
+
+/** What to send, for the HTTP layer to send it. */
+export interface OpenApiAnswer {
+  readonly status: 200 | 301 | 304 | 404 | 406
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export interface OpenApiOptions {
+  readonly kinds: () => Iterable<Kind>
+  /** The Kubernetes version that is served, such as `v1.36.0`. */
+  readonly version: string
+  /** The schema of a custom kind with its descriptions; without it the structural schema is published. */
+  readonly described?: (kind: Kind) => JsonObject | undefined
+}
+
+interface GroupVersionEntry {
+  readonly hash: string
+  readonly kinds: readonly Kind[]
+}
+
+const NOTHING = Buffer.alloc(0)
+const JSON_TYPE = 'application/json'
+/** Asked for with `@`, which a media type may not contain, and answered without. */
+const V2_PROTOBUF_ASKED = /^application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf$/
+const V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+
+/**
+ * The OpenAPI documents of all served kinds. Documents are made when asked for and kept until the kinds they describe
+ * change; the hash of a group version follows from its kinds alone, so the index costs no rendering.
+ */
+export class OpenApi {
+  readonly #options: OpenApiOptions
+  /** By path below `/openapi/v3/`, such as `apis/apps/v1`. */
+  #entries: ReadonlyMap<string, GroupVersionEntry> | undefined
+  #index: DefinitionIndex | undefined
+  readonly #documents = new Map<string, { hash: string; body: Buffer }>()
+
+  constructor(options: OpenApiOptions) {
+    this.#options = options
+  }
+
+  /** Kinds came, went or changed. Group versions that stayed as they are keep their documents. */
+  invalidate(): void {
+    this.#entries = undefined
+    this.#index = undefined
+  }
+
+  /** `/openapi/v3`: where the document of each group version is. */
+  v3Index(): OpenApiAnswer {
+    const paths: JsonObject = {}
+    for (const [path, { hash }] of this.#groupVersions()) paths[path] = { serverRelativeURL: urlOf(path, hash) }
+    return ok(JSON_TYPE, Buffer.from(JSON.stringify({ paths })))
+  }
+
+  /** `/openapi/v3/<path>?hash=`. With the right hash the answer never changes; with an old one it is a redirect. */
+  async v3(path: string, hash: string | undefined, request: ConditionalRequest = {}): Promise<OpenApiAnswer> {
+    const entry = this.#groupVersions().get(path)
+    if (entry === undefined) return empty(404)
+    if (hash !== undefined && hash !== '' && hash !== entry.hash)
+      return empty(301, { Location: urlOf(path, entry.hash) })
+    if (!accepts(request.accept, (type) => type === JSON_TYPE)) return empty(406)
+    const isPinned = hash === entry.hash
+    const headers = {
+      ETag: `"${entry.hash}"`,
+      Vary: 'Accept',
+      ...(isPinned && { 'Cache-Control': 'public, immutable, max-age=31536000' }),
+    }
+    if (request.ifNoneMatch?.includes(headers.ETag)) return empty(304, headers)
+    const body = await this.#document(path, entry.hash, () => this.#renderV3(entry.kinds))
+    return ok(JSON_TYPE, body, headers)
+  }
+
+  /** `/openapi/v2`, as JSON or as protobuf. */
+  async v2(request: ConditionalRequest = {}): Promise<OpenApiAnswer> {
+    const asProtobuf = (request.accept ?? '')
+      .split(',')
+      .some((entry) => V2_PROTOBUF_ASKED.test(entry.split(';')[0]!.trim()))
+    if (!asProtobuf && !accepts(request.accept, (type) => type === JSON_TYPE)) return empty(406)
+    const hash = this.#wholeHash()
+    const headers = { ETag: `"${hash}"`, Vary: 'Accept' }
+    if (request.ifNoneMatch?.includes(headers.ETag)) return empty(304, headers)
+    if (!asProtobuf) return ok(JSON_TYPE, await this.#document('v2', hash, () => this.#renderV2(false)), headers)
+    return ok(V2_PROTOBUF, await this.#document('v2-protobuf', hash, () => this.#renderV2(true)), headers)
+  }
+
+  async #document(key: string, hash: string, render: () => Promise<Buffer>): Promise<Buffer> {
+    const known = this.#documents.get(key)
+    if (known?.hash === hash) return known.body
+    const body = await render()
+    this.#documents.set(key, { hash, body })
+    return body
+  }
+
+  async #renderV3(kinds: readonly Kind[]): Promise<Buffer> {
+    const data = await openApiData()
+    const document = renderV3(kinds.flatMap(operationsOf), await this.#definitions(), data, this.#options.version)
+    return Buffer.from(JSON.stringify(document))
+  }
+
+  async #renderV2(asProtobuf: boolean): Promise<Buffer> {
+    const data = await openApiData()
+    const kinds = [...this.#options.kinds()]
+    const document = renderV2(kinds.flatMap(operationsOf), await this.#definitions(), data, this.#options.version)
+    return asProtobuf ? encodeV2(document) : Buffer.from(JSON.stringify(document))
+  }
+
+  async #definitions(): Promise<DefinitionIndex> {
+    const data = await openApiData()
+    this.#index ??= new DefinitionIndex(data, this.#options.kinds(), (kind) => this.#options.described?.(kind))
+    return this.#index
+  }
+
+  #groupVersions(): ReadonlyMap<string, GroupVersionEntry> {
+    this.#entries ??= this.#describeGroupVersions()
+    return this.#entries
+  }
+
+  #describeGroupVersions(): Map<string, GroupVersionEntry> {
+    const byPath = new Map<string, Kind[]>()
+    for (const kind of this.#options.kinds()) {
+      const path = rootPath(kind).slice(1)
+      const kinds = byPath.get(path)
+      if (kinds === undefined) byPath.set(path, [kind])
+      else kinds.push(kind)
+    }
+    const sorted = [...byPath].sort(([a], [b]) => (a < b ? -1 : 1))
+    return new Map(
+      sorted.map(([path, kinds]) => [path, { kinds, hash: hashOf(kinds.map((kind) => this.#facts(kind))) }]),
+    )
+  }
+
+  /** All that a kind's part of a document follows from. */
+  #facts(kind: Kind): unknown {
+    const { definition } = kind.schema
+    const schema = definition ?? this.#options.described?.(kind) ?? fromStructural(kind.schema)
+    return [this.#options.version, operationsOf(kind), kind.listKind, schema]
+  }
+
+  #wholeHash(): string {
+    return hashOf([...this.#groupVersions()].map(([path, { hash }]) => [path, hash]))
+  }
+}
+
+/** Headers of the request that decide about the answer. */
+export interface ConditionalRequest {
+  readonly accept?: string | undefined
+  readonly ifNoneMatch?: string | undefined
+}
+
+const hashOf = (facts: unknown) =>
+  createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 64).toUpperCase()
+
+const urlOf = (path: string, hash: string) => `/openapi/v3/${path}?hash=${hash}`
+
+const ok = (contentType: string, body: Buffer, headers: Record<string, string> = {}): OpenApiAnswer => ({
+  status: 200,
+  headers: { 'Content-Type': contentType, ...headers },
+  body,
+})
+
+const empty = (status: OpenApiAnswer['status'], headers: Record<string, string> = {}): OpenApiAnswer => ({
+  status,
+  headers,
+  body: NOTHING,
+})
+
+/** If any entry of an Accept header is one we can answer. No header and wildcards take everything. */
+function accepts(accept: string | undefined, isKnown: (type: string) => boolean): boolean {
+  if (accept === undefined || accept.trim() === '') return true
+  const types = accept.split(',').map((entry) => entry.split(';')[0]!.trim().toLowerCase())
+  return types.some((type) => isKnown(type) || ((type === '*/*' || type === 'application/*') && isKnown(JSON_TYPE)))
+}

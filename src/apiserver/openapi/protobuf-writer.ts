@@ -1,0 +1,73 @@
+/** The few parts of the protobuf wire format that an OpenAPI document needs. Grows as it is written. */
+export class ProtobufWriter {
+  #bytes: Buffer
+  #length = 0
+
+  constructor(capacity = 256) {
+    this.#bytes = Buffer.allocUnsafe(capacity)
+  }
+
+  /** Empty text is the default, and is not written. */
+  string(field: number, value: string | undefined): void {
+    if (value === undefined || value === '') return
+    this.#tag(field, 2)
+    const size = Buffer.byteLength(value)
+    this.#varint(size)
+    this.#reserve(size)
+    this.#length += this.#bytes.write(value, this.#length)
+  }
+
+  bool(field: number, value: boolean | undefined): void {
+    if (!value) return
+    this.#tag(field, 0)
+    this.#varint(1)
+  }
+
+  int(field: number, value: number | undefined): void {
+    if (value === undefined || value === 0) return
+    this.#tag(field, 0)
+    this.#varint(value)
+  }
+
+  double(field: number, value: number | undefined): void {
+    if (value === undefined || value === 0) return
+    this.#tag(field, 1)
+    this.#reserve(8)
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length)
+  }
+
+  /** A message inside; written even if empty, because that it is there may matter. */
+  message(field: number, write: (writer: ProtobufWriter) => void): void {
+    const inner = new ProtobufWriter()
+    write(inner)
+    this.#tag(field, 2)
+    this.#varint(inner.#length)
+    this.#reserve(inner.#length)
+    this.#length += inner.#bytes.copy(this.#bytes, this.#length, 0, inner.#length)
+  }
+
+  finish(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  #tag(field: number, wireType: number): void {
+    this.#varint(field * 8 + wireType)
+  }
+
+  #varint(value: number): void {
+    this.#reserve(10)
+    let rest = value
+    while (rest > 0x7f) {
+      this.#bytes[this.#length++] = (rest % 0x80) | 0x80
+      rest = Math.floor(rest / 0x80)
+    }
+    this.#bytes[this.#length++] = rest
+  }
+
+  #reserve(size: number): void {
+    if (this.#length + size <= this.#bytes.length) return
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + size))
+    this.#bytes.copy(grown, 0, 0, this.#length)
+    this.#bytes = grown
+  }
+}

@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../api/meta/object.ts'
+import type { DefinitionIndex } from './definition-index.ts'
+import type { OpenApiData, QueryParameter } from './openapi-data.ts'
+import type { Operation } from './operations.ts'
+import {
+  answers,
+  bodyDefinition,
+  byPath,
+  CODE_TEXTS,
+  kubernetesExtensions,
+  MEDIA_TYPES,
+  parametersOf,
+  patchMediaTypes,
+  pathParameters,
+  usedDefinitions,
+} from './paths.ts'
+
+/** The OpenAPI v2 document of everything. */
+export function renderV2(
+  operations: readonly Operation[],
+  index: DefinitionIndex,
+  data: OpenApiData,
+  version: string,
+): JsonObject {
+  const shared = new Set(['pretty', ...operations.flatMap((operation) => parametersOf(operation, data).shared)])
+  const definitions = [...index.closure(usedDefinitions(operations, index))].map(([name, one]) => [name, forV2(one)])
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version },
+    paths: Object.fromEntries([...byPath(operations)].map(([path, one]) => [path, pathItem(path, one, index, data)])),
+    definitions: Object.fromEntries(definitions),
+    parameters: Object.fromEntries([...shared].sort().map((name) => [name, queryParameter(data.parameters[name]!)])),
+    securityDefinitions: {
+      BearerToken: { description: 'Bearer Token authentication', in: 'header', name: 'authorization', type: 'apiKey' },
+    },
+    security: [{ BearerToken: [] }],
+  }
+}
+
+const ONLY_V3 = new Set(['anyOf', 'oneOf', 'not', 'nullable'])
+
+/** What v2 cannot say is left out, so that its readers accept the rest. */
+function forV2(node: JsonObject): JsonObject {
+  const kept: JsonObject = {}
+  for (const [key, value] of Object.entries(node)) {
+    if (ONLY_V3.has(key) && !key.startsWith('x-')) continue
+    if (key === 'properties') {
+      const fields = Object.entries(value as JsonObject)
+      kept.properties = Object.fromEntries(fields.map(([name, field]) => [name, forV2(field as JsonObject)]))
+    } else if ((key === 'items' || key === 'additionalProperties') && typeof value === 'object') {
+      kept[key] = forV2(value as JsonObject)
+    } else kept[key] = value
+  }
+  return kept
+}
+
+const ref = (definition: string) => ({ $ref: `#/definitions/${definition}` })
+
+function pathItem(path: string, operations: Operation[], index: DefinitionIndex, data: OpenApiData): JsonObject {
+  const item: JsonObject = {}
+  for (const operation of operations) item[operation.method] = renderOperation(operation, index, data)
+  const parameters = pathParameters(path, operations[0]!.gvk.kind).map(({ name, description }) => {
+    return { name, in: 'path', description, required: true, type: 'string', uniqueItems: true }
+  })
+  item.parameters = [...parameters, { $ref: '#/parameters/pretty' }]
+  return item
+}
+
+function renderOperation(operation: Operation, index: DefinitionIndex, data: OpenApiData): JsonObject {
+  const { inline, shared } = parametersOf(operation, data)
+  const body = bodyDefinition(operation, index)
+  const isRequired = operation.body !== 'delete-options'
+  const bodies =
+    body === undefined ? [] : [{ name: 'body', in: 'body', ...(isRequired && { required: true }), schema: ref(body) }]
+  return {
+    tags: [operation.tag],
+    description: operation.description,
+    operationId: operation.id,
+    consumes: operation.body === 'patch' ? patchMediaTypes(operation) : ['*/*'],
+    produces:
+      operation.answer === 'text'
+        ? ['*/*']
+        : [...MEDIA_TYPES, ...(operation.action === 'list' ? ['application/json;stream=watch'] : [])],
+    schemes: ['https'],
+    parameters: [...bodies, ...inline.map(queryParameter), ...shared.map((name) => ({ $ref: `#/parameters/${name}` }))],
+    responses: responses(operation, index),
+    ...kubernetesExtensions(operation),
+  }
+}
+
+function responses(operation: Operation, index: DefinitionIndex): JsonObject {
+  const all: JsonObject = {}
+  for (const [code, definition] of answers(operation, index)) {
+    all[code] = {
+      description: CODE_TEXTS[code],
+      schema: definition === undefined ? { type: 'string' } : ref(definition),
+    }
+  }
+  all['401'] = { description: CODE_TEXTS['401'] }
+  return all
+}
+
+const queryParameter = ({ name, type, description }: QueryParameter): JsonObject => ({
+  name,
+  in: 'query',
+  ...(description && { description }),
+  type,
+  uniqueItems: true,
+})
