@@ -48,7 +48,7 @@ async function crashOnce(directory: string, round: number): Promise<number> {
   })
   // Every tenth writer is killed while it starts and recovers, the others at work.
   if (round % 10 !== 9) await opened
-  await sleep(Math.random() * (round % 10 === 9 ? 120 : 40))
+  await sleep(Math.random() * (round % 10 === 9 ? 120 : 80))
   await killed(child)
   const complete = output.slice(0, output.lastIndexOf('\n') + 1)
   return Math.max(0, ...complete.split('\n').map((line) => Number(line.replace('open ', ''))))
