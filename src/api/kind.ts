@@ -48,11 +48,15 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
 
   /** Deletion first sets a deletionTimestamp and waits; returns the seconds to wait for this object. */
   gracePeriod?(object: T, requested: number | undefined): number
+  /** Runs once when an object that is held back is marked deleted (a namespace becomes Terminating). */
+  beginDeletion?(draft: T): void
+  /** Something else than metadata.finalizers keeps a deleted object (a namespace's spec.finalizers). */
+  isHeld?(object: T): boolean
   /** A PUT to a name that does not exist creates it (leases, endpoints, events, ...). */
   readonly createOnUpdate: boolean
   /** A PUT without resourceVersion overwrites whatever is there. */
   readonly unconditionalUpdate: boolean
-  /** Finalizers that a fresh object carries (orphan protection is the server's own business). */
+  /** What happens to dependents when the one who deletes does not say. */
   readonly garbageCollection: 'background' | 'orphan'
 }
 

@@ -18,3 +18,10 @@ export interface Allocator<T extends KubernetesObject = KubernetesObject> {
   update(draft: T, old: T): Promise<Allocation>
   release(old: T): Promise<Allocation>
 }
+
+export function allocatorOf(
+  allocators: ReadonlyMap<string, Allocator>,
+  kind: { group: string; plural: string },
+): Allocator | undefined {
+  return allocators.get(kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`)
+}

@@ -1,0 +1,20 @@
+import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
+
+/** The plugins in their order: first all that may change the object, then all that may only refuse it. */
+export class AdmissionChain {
+  readonly #admitting: readonly AdmissionPlugin[]
+  readonly #validating: readonly AdmissionPlugin[]
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#admitting = plugins.filter((plugin) => plugin.admit)
+    this.#validating = plugins.filter((plugin) => plugin.validate)
+  }
+
+  async admit(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#admitting) await plugin.admit!(request)
+  }
+
+  async validate(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#validating) await plugin.validate!(request)
+  }
+}

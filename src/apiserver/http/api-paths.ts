@@ -1,0 +1,106 @@
+import { methodNotSupported, notAcceptable, pathNotFound } from '../../api/meta/api-error.ts'
+import type { MetricsRegistry } from '../../base/metrics.ts'
+import type { Discovery, DiscoveryDocument } from '../discovery/discovery.ts'
+import { negotiateDiscovery } from '../discovery/negotiate.ts'
+import type { ConditionalRequest, OpenApi } from '../openapi/openapi.ts'
+import { Query } from '../registry/query.ts'
+import type { Exchange, ResponseHeaders } from './exchange.ts'
+import { sendBody } from './respond.ts'
+import type { PathHandler } from './router.ts'
+
+export interface ApiPathsContext {
+  readonly discovery: Discovery
+  readonly metrics: MetricsRegistry
+  readonly openapi: OpenApi
+}
+
+/** Everything below `/` that is no resource: discovery, OpenAPI, metrics. */
+export function apiPaths(context: ApiPathsContext): (path: string) => PathHandler | undefined {
+  return (path) => {
+    const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+    if (trimmed === '/metrics') return getOnly((exchange) => sendMetrics(exchange, context.metrics))
+    if (trimmed.startsWith('/openapi/'))
+      return getOnly((exchange, _, query) => sendOpenApi(context.openapi, exchange, trimmed, query))
+    if (trimmed === '/api' || trimmed.startsWith('/api/') || trimmed === '/apis' || trimmed.startsWith('/apis/')) {
+      return getOnly((exchange) => sendDiscovery(context.discovery, exchange, trimmed))
+    }
+    if (trimmed === '/') return getOnly((exchange) => sendIndex(exchange))
+    return undefined
+  }
+}
+
+function getOnly(handler: PathHandler): PathHandler {
+  return (exchange, path, query) => {
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
+      throw methodNotSupported({ group: '', resource: path }, exchange.method)
+    }
+    return handler(exchange, path, query)
+  }
+}
+
+const INDEX = [
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/healthz',
+  '/livez',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/readyz',
+  '/version',
+]
+
+function sendIndex(exchange: Exchange): Promise<void> {
+  return sendBody(exchange, 200, 'application/json', Buffer.from(`${JSON.stringify({ paths: INDEX }, null, 2)}\n`))
+}
+
+function sendMetrics(exchange: Exchange, metrics: MetricsRegistry): Promise<void> {
+  return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics.expose()))
+}
+
+async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: string): Promise<void> {
+  const { accept, 'if-none-match': ifNoneMatch } = exchange.headers
+  const answer = await openApiAnswer(openapi, path, Query.parse(query).get('hash'), { accept, ifNoneMatch })
+  if (answer.status === 404) throw pathNotFound()
+  if (answer.status === 406) throw notAcceptable(['application/json'])
+  const { 'Content-Type': contentType = 'application/json', ...headers } = answer.headers
+  if (answer.status !== 200) return exchange.send(answer.status, headers, answer.body)
+  await sendBody(exchange, 200, contentType, answer.body, [], headers)
+}
+
+function openApiAnswer(openapi: OpenApi, path: string, hash: string, request: ConditionalRequest) {
+  if (path === '/openapi/v2') return openapi.v2(request)
+  if (path === '/openapi/v3') return openapi.v3Index()
+  return openapi.v3(path.slice('/openapi/v3/'.length), hash, request)
+}
+
+function sendDiscovery(discovery: Discovery, exchange: Exchange, path: string): void {
+  const document = findDocument(discovery, exchange, path)
+  if (!document) throw pathNotFound()
+  const headers: ResponseHeaders = {
+    'content-type': document.contentType,
+    'cache-control': 'public',
+    etag: document.etag,
+    vary: 'Accept',
+  }
+  if (exchange.headers['if-none-match'] === document.etag) return exchange.send(304, headers, [])
+  exchange.send(200, headers, document.body)
+}
+
+function findDocument(discovery: Discovery, exchange: Exchange, path: string): DiscoveryDocument | undefined {
+  const [, root, first = '', second = '', ...more] = path.split('/')
+  if (more.length > 0) return undefined
+  if (root === 'api') {
+    if (first === '') return discovery.legacy(formOf(exchange))
+    return second === '' ? discovery.resources('', first) : undefined
+  }
+  if (first === '') return discovery.groups(formOf(exchange))
+  return second === '' ? discovery.group(first) : discovery.resources(first, second)
+}
+
+function formOf(exchange: Exchange): 'plain' | 'v2' | 'v2beta1' {
+  const form = negotiateDiscovery(exchange.headers.accept)
+  if (!form) throw notAcceptable(['application/json'])
+  return form
+}

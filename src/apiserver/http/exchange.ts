@@ -1,0 +1,192 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { badRequest, requestTooLarge } from '../../api/meta/api-error.ts'
+
+/** Larger bodies are refused: no object may be bigger than the store takes. */
+export const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+export type ResponseHeaders = Record<string, string | number | string[]>
+
+/** One HTTP request and its answer, the same over HTTP/2 and HTTP/1.1. */
+export interface Exchange {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly socket: TLSSocket
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal
+  /** The status that was sent; 0 before that. */
+  readonly status: number
+  readBody(): Promise<Buffer>
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void
+  /** Begins an answer of unknown length. */
+  open(status: number, headers: ResponseHeaders): ResponseStream
+}
+
+export interface ResponseStream {
+  /** False if the client is so slow that more than the limit waits for it. */
+  write(chunk: Buffer): boolean
+  end(): void
+}
+
+/** A client that leaves more than this unread is cut off; it can come back and resume. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024
+
+interface Outgoing {
+  write(chunk: Buffer): boolean
+  end(): void
+  readonly writableLength: number
+  readonly writableEnded: boolean
+  readonly destroyed: boolean
+}
+
+function responseStream(out: Outgoing): ResponseStream {
+  return {
+    write(chunk) {
+      if (out.destroyed || out.writableEnded) return true
+      out.write(chunk)
+      return out.writableLength <= MAX_UNREAD_BYTES
+    },
+    end() {
+      if (!out.destroyed && !out.writableEnded) out.end()
+    },
+  }
+}
+
+function readAll(source: ServerHttp2Stream | IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    source.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk)
+      else {
+        chunks.length = 0
+        reject(requestTooLarge(`limit is ${MAX_BODY_BYTES}`))
+      }
+    })
+    source.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    source.on('error', () => reject(badRequest('the request was aborted')))
+    source.on('aborted', () => reject(badRequest('the request was aborted')))
+  })
+}
+
+const parts = (body: Buffer | readonly Buffer[]): readonly Buffer[] => (Array.isArray(body) ? body : [body as Buffer])
+const lengthOf = (chunks: readonly Buffer[]) => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+
+export class Http2Exchange implements Exchange {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly #stream: ServerHttp2Stream
+  status = 0
+  #gone: AbortController | undefined
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+    this.#stream = stream
+    this.headers = headers
+    this.method = headers[':method'] as string
+    this.url = headers[':path'] as string
+    stream.on('error', ignore)
+  }
+
+  get socket(): TLSSocket {
+    return this.#stream.session!.socket as TLSSocket
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      const gone = new AbortController()
+      this.#gone = gone
+      if (this.#stream.destroyed) gone.abort()
+      else this.#stream.on('close', () => gone.abort())
+    }
+    return this.#gone.signal
+  }
+
+  readBody(): Promise<Buffer> {
+    return readAll(this.#stream)
+  }
+
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
+    const stream = this.#stream
+    this.status = status
+    if (stream.destroyed || stream.headersSent) return
+    const chunks = parts(body)
+    headers[':status'] = status
+    headers['content-length'] = lengthOf(chunks)
+    stream.respond(headers)
+    for (let i = 0; i < chunks.length - 1; i++) stream.write(chunks[i])
+    if (chunks.length > 0) stream.end(chunks[chunks.length - 1])
+    else stream.end()
+  }
+
+  open(status: number, headers: ResponseHeaders): ResponseStream {
+    this.status = status
+    headers[':status'] = status
+    if (!this.#stream.destroyed) this.#stream.respond(headers)
+    return responseStream(this.#stream)
+  }
+}
+
+export class Http1Exchange implements Exchange {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  status = 0
+  #gone: AbortController | undefined
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+    this.method = request.method!
+    this.url = request.url!
+    this.headers = request.headers
+    response.on('error', ignore)
+  }
+
+  get socket(): TLSSocket {
+    return this.#request.socket as TLSSocket
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      const gone = new AbortController()
+      this.#gone = gone
+      if (this.#response.destroyed) gone.abort()
+      else this.#response.on('close', () => gone.abort())
+    }
+    return this.#gone.signal
+  }
+
+  readBody(): Promise<Buffer> {
+    return readAll(this.#request)
+  }
+
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
+    const response = this.#response
+    this.status = status
+    if (response.destroyed || response.headersSent) return
+    const chunks = parts(body)
+    headers['content-length'] = lengthOf(chunks)
+    // An unread body would be taken for the next request.
+    if (!this.#request.complete) headers.connection = 'close'
+    response.writeHead(status, headers)
+    for (const chunk of chunks) response.write(chunk)
+    response.end()
+  }
+
+  open(status: number, headers: ResponseHeaders): ResponseStream {
+    this.status = status
+    this.#response.writeHead(status, headers)
+    this.#response.flushHeaders()
+    return responseStream(this.#response)
+  }
+}
+
+/** Errors of a stream mean that the client is gone; `close` follows and is what we act on. */
+function ignore(): void {}

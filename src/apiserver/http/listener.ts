@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2Session } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import { type Exchange, Http1Exchange, Http2Exchange } from './exchange.ts'
+
+export interface TlsOptions {
+  readonly key: string
+  readonly cert: string
+  /** Client certificates signed by this authority name users. */
+  readonly clientCa: string
+}
+
+export interface Listener extends AsyncDisposable {
+  readonly host: string
+  readonly port: number
+}
+
+/** More streams than this on one connection wait; clients open another one. */
+const MAX_CONCURRENT_STREAMS = 1000
+const INITIAL_WINDOW_BYTES = 1024 * 1024
+
+/** Listens for HTTP/2 and HTTP/1.1 on one TLS port and hands every request to `onRequest`. */
+export async function listen(
+  address: { host: string; port: number },
+  tls: TlsOptions,
+  onRequest: (exchange: Exchange) => void,
+): Promise<Listener> {
+  const server = createSecureServer({
+    key: tls.key,
+    cert: tls.cert,
+    ca: tls.clientCa,
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+    allowHTTP1: true,
+    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: INITIAL_WINDOW_BYTES },
+    maxSessionMemory: 512,
+  })
+  const connections = trackConnections(server)
+  server.on('stream', (stream, headers) => onRequest(new Http2Exchange(stream, headers)))
+  server.on('request', (request: Http2ServerRequest | IncomingMessage, response: unknown) => {
+    if (request.httpVersionMajor === 1)
+      onRequest(new Http1Exchange(request as IncomingMessage, response as ServerResponse))
+  })
+  await bind(server, address)
+  const bound = server.address() as AddressInfo
+  return {
+    host: bound.address,
+    port: bound.port,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      for (const connection of connections) connection.destroy()
+      await closed
+    },
+  }
+}
+
+/** Watches keep connections busy for ever, so closing the server means closing them. */
+function trackConnections(server: Http2SecureServer): Set<Http2Session | Socket> {
+  const connections = new Set<Http2Session | Socket>()
+  const track = (connection: Http2Session | Socket) => {
+    connections.add(connection)
+    connection.on('close', () => connections.delete(connection))
+    connection.on('error', () => connection.destroy())
+  }
+  server.on('session', track)
+  server.on('secureConnection', track)
+  server.on('sessionError', () => {})
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  return connections
+}
+
+function bind(server: Http2SecureServer, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog: 2048 }, () => {
+      server.off('error', reject)
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,57 @@
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import type { ApiError } from '../../api/meta/api-error.ts'
+import type { Exchange, ResponseHeaders } from './exchange.ts'
+import type { Negotiated } from './media-type.ts'
+
+const compress = promisify(gzip)
+/** Smaller answers are not worth compressing. */
+const GZIP_THRESHOLD = 128 * 1024
+
+export function warningHeaders(warnings: readonly string[]): string[] {
+  return warnings.map((warning) => `299 - "${warning.replace(/[\\"]/g, '\\$&').replace(/[\r\n]+/g, ' ')}"`)
+}
+
+/** Sends a whole body, compressed if it is large and the client likes it. */
+export async function sendBody(
+  exchange: Exchange,
+  status: number,
+  contentType: string,
+  body: Buffer | readonly Buffer[],
+  warnings: readonly string[] = [],
+  extraHeaders: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const headers: ResponseHeaders = { 'content-type': contentType, 'cache-control': 'no-cache, private' }
+  for (const [name, value] of Object.entries(extraHeaders)) headers[name.toLowerCase()] = value
+  if (warnings.length > 0) headers.warning = warningHeaders(warnings)
+  const size = Buffer.isBuffer(body)
+    ? body.length
+    : (body as readonly Buffer[]).reduce((sum, part) => sum + part.length, 0)
+  if (size < GZIP_THRESHOLD || !acceptsGzip(exchange)) return exchange.send(status, headers, body)
+  const whole = Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[])
+  headers['content-encoding'] = 'gzip'
+  headers.vary = 'Accept-Encoding'
+  exchange.send(status, headers, await compress(whole, { level: constants.Z_BEST_SPEED }))
+}
+
+function acceptsGzip(exchange: Exchange): boolean {
+  const accepted = exchange.headers['accept-encoding']
+  return typeof accepted === 'string' && /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted)
+}
+
+/** Every failure goes out as a Status. */
+export function sendError(exchange: Exchange, error: ApiError, warnings: readonly string[] = []): void {
+  const headers: ResponseHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
+  if (warnings.length > 0) headers.warning = warningHeaders(warnings)
+  const retry = error.details?.retryAfterSeconds
+  if (retry) headers['retry-after'] = retry
+  exchange.send(error.code, headers, Buffer.from(`${JSON.stringify(error.toStatus())}\n`))
+}
+
+/** JSON text of a body in the form asked for. */
+export async function inFormat(json: Buffer, negotiated: Negotiated, pretty: boolean): Promise<Buffer> {
+  if (negotiated.format === 'json')
+    return pretty ? Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2)) : json
+  const { stringify } = await import('yaml')
+  return Buffer.from(stringify(JSON.parse(json.toString()), { lineWidth: 0, aliasDuplicateObjects: false }))
+}

@@ -1,0 +1,46 @@
+import { ApiError, internalError, pathNotFound } from '../../api/meta/api-error.ts'
+import type { Logger } from '../../base/log.ts'
+import { authenticate } from '../authentication/authenticator.ts'
+import { authorize } from '../authorization/authorizer.ts'
+import type { Exchange } from './exchange.ts'
+import { parsePath } from './request-info.ts'
+import { handleResource, type ResourceHandlerContext } from './resource-handler.ts'
+import { sendError } from './respond.ts'
+
+/** Serves a path that is no resource. */
+export type PathHandler = (exchange: Exchange, path: string, query: string) => Promise<void> | void
+
+export interface RouterContext extends ResourceHandlerContext {
+  /** Everyone may ask these, known or not: health and version. */
+  readonly publicPaths: (path: string) => PathHandler | undefined
+  readonly paths: (path: string) => PathHandler | undefined
+  readonly log: Logger
+}
+
+/** The way of every request: who is it, may they, and to whom it goes. Whatever fails leaves as a Status. */
+export async function route(context: RouterContext, exchange: Exchange): Promise<void> {
+  try {
+    const { url } = exchange
+    const mark = url.indexOf('?')
+    const path = mark < 0 ? url : url.slice(0, mark)
+    const query = mark < 0 ? '' : url.slice(mark + 1)
+    const open = context.publicPaths(path)
+    if (open) return await open(exchange, path, query)
+    const user = authenticate(exchange)
+    const info = parsePath(path)
+    if (info.isResource) return await handleResource(context, exchange, info, query, user)
+    authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
+    const handler = context.paths(path)
+    if (!handler) throw pathNotFound()
+    await handler(exchange, path, query)
+  } catch (error) {
+    sendError(exchange, toApiError(error, context.log, exchange))
+  }
+}
+
+function toApiError(error: unknown, log: Logger, exchange: Exchange): ApiError {
+  if (error instanceof ApiError) return error
+  const stack = error instanceof Error ? error.stack : String(error)
+  log.error('a request failed unexpectedly', { method: exchange.method, url: exchange.url, error: stack })
+  return internalError(error instanceof Error ? error.message : String(error))
+}

@@ -1,0 +1,133 @@
+import type { Kind, Verb } from '../api/kind.ts'
+import { pathNotFound } from '../api/meta/api-error.ts'
+import { apiVersionOf, type KubernetesObject } from '../api/meta/object.ts'
+import type { ApiAnswer, ApiCall, ResourceType, Transport, WatchCall, WatchEvent } from '../client/transport.ts'
+import type { UserInfo } from './authentication/user.ts'
+import { authorize } from './authorization/authorizer.ts'
+import { listMetaOf } from './http/list-body.ts'
+import type { ResourceHandlerContext } from './http/resource-handler.ts'
+import type { Answer } from './registry/answer.ts'
+import { perform } from './registry/perform.ts'
+import { Query } from './registry/query.ts'
+import { inVersion } from './registry/representation.ts'
+import type { ResourceRequest } from './registry/request.ts'
+import { type OpenWatch, watch } from './registry/watch.ts'
+
+/** The API server without a network: the same authorization, admission and validation, but no HTTP and no JSON. */
+export function inProcessTransport(context: ResourceHandlerContext, user: UserInfo, userAgent: string): Transport {
+  return {
+    async call(call) {
+      const request = toRequest(context, user, userAgent, call)
+      check(context, user, call.verb, request)
+      return toAnswer(await perform(context.machinery, context.actions, call.verb, request))
+    },
+    async *watch(call) {
+      const request = toRequest(context, user, userAgent, call)
+      check(context, user, 'watch', request)
+      yield* events(await watch(context.machinery, request), call.signal)
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+function kindOf(context: ResourceHandlerContext, resource: ResourceType): Kind {
+  const kind = context.machinery.kinds.byResource(resource.group, resource.version, resource.plural)
+  if (!kind) throw pathNotFound()
+  return kind
+}
+
+function toRequest(
+  context: ResourceHandlerContext,
+  user: UserInfo,
+  userAgent: string,
+  call: ApiCall | WatchCall,
+): ResourceRequest {
+  const { name = '', subresource = '', body, patchType } = call as Partial<ApiCall>
+  return {
+    kind: kindOf(context, call.resource),
+    subresource,
+    namespace: call.namespace ?? '',
+    name,
+    query: Query.of(call.query),
+    user,
+    userAgent,
+    body: body === undefined ? undefined : { type: 'object', object: body },
+    ...(patchType && { patchType }),
+    signal: call.signal ?? NEVER,
+    warnings: [],
+  }
+}
+
+const NEVER = new AbortController().signal
+
+function check(context: ResourceHandlerContext, user: UserInfo, verb: Verb, request: ResourceRequest): void {
+  const { kind, namespace, name, subresource } = request
+  authorize(context.authorizer, user, {
+    verb,
+    resource: { group: kind.group, resource: kind.plural, namespace, name, subresource },
+  })
+}
+
+function toAnswer(answer: Answer): ApiAnswer {
+  switch (answer.type) {
+    case 'plain':
+      return answer.body as ApiAnswer
+    case 'object':
+      return inVersion(answer.kind, answer.object).object as ApiAnswer
+    case 'list': {
+      const { kind, list } = answer
+      const items = list.objects.map((object) => inVersion(kind, object).object)
+      return { kind: kind.listKind, apiVersion: apiVersionOf(kind), metadata: listMetaOf(list), items } as ApiAnswer
+    }
+  }
+}
+
+/** Turns deliveries into a loop's steps. What arrives while the loop is busy comes as one batch. */
+async function* events(open: OpenWatch, signal: AbortSignal): AsyncGenerator<readonly WatchEvent[]> {
+  let waiting: WatchEvent[] = []
+  let isOver = false
+  let wake = () => {}
+  const push = (event: WatchEvent) => {
+    waiting.push(event)
+    wake()
+  }
+  const end = () => {
+    isOver = true
+    wake()
+  }
+  const stop = open.begin({
+    deliver(batch) {
+      for (const { type, object } of batch.events) push({ type, object: inVersion(open.kind, object).object })
+    },
+    bookmark: (revision, initialEventsEnd) =>
+      push({ type: 'BOOKMARK', object: bookmark(open.kind, revision, initialEventsEnd) }),
+    end,
+  })
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  try {
+    while (!isOver || waiting.length > 0) {
+      if (waiting.length === 0)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      if (signal.aborted) return
+      const batch = waiting
+      waiting = []
+      if (batch.length > 0) yield batch
+    }
+  } finally {
+    stop()
+  }
+}
+
+function bookmark(kind: Kind, revision: number, initialEventsEnd: boolean): KubernetesObject {
+  return {
+    kind: kind.kind,
+    apiVersion: apiVersionOf(kind),
+    metadata: {
+      resourceVersion: String(revision),
+      ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    },
+  }
+}

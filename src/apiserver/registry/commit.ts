@@ -1,0 +1,58 @@
+import { serviceUnavailable } from '../../api/meta/api-error.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { type Condition, ConflictError, UnavailableError, type Write } from '../../store/store.ts'
+import { CachedObject } from '../watch-cache/cached-object.ts'
+import type { Allocation } from './allocation.ts'
+import { encodeObject, stamped } from './encoding.ts'
+import { catchUp, type Machinery, type Target } from './machinery.ts'
+
+export const NO_ALLOCATION: Allocation = { conditions: [], writes: [] }
+
+/**
+ * Writes an object and everything allocated for it in one transaction, if it is still at `expected` (0: absent).
+ * Resolves when the caches have it too, so whoever is told of the write can read it. Throws `ConflictError`.
+ */
+export async function commitObject(
+  machinery: Machinery,
+  target: Pick<Target, 'key' | 'prefix'>,
+  expected: number,
+  draft: KubernetesObject,
+  allocation: Allocation,
+): Promise<CachedObject> {
+  const encoded = encodeObject(draft)
+  const write: Write = { key: target.key, value: encoded.value, revisionSlot: encoded.revisionSlot }
+  const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation)
+  const cached = machinery.feed.loaded(target.prefix)?.get(target.key)
+  if (cached?.revision === revision) return cached
+  return new CachedObject({ key: target.key, value: stamped(encoded, revision), revision })
+}
+
+/** Deletes the object and releases what it held. */
+export function commitDeletion(
+  machinery: Machinery,
+  target: Pick<Target, 'key'>,
+  expected: number,
+  released: Allocation,
+): Promise<number> {
+  return commit(machinery, [{ key: target.key, revision: expected }], [{ key: target.key }], released)
+}
+
+async function commit(
+  machinery: Machinery,
+  conditions: Condition[],
+  writes: Write[],
+  allocation: Allocation,
+): Promise<number> {
+  try {
+    const revision = await machinery.store.commit(
+      allocation.conditions.length === 0 ? conditions : [...conditions, ...allocation.conditions],
+      allocation.writes.length === 0 ? writes : [...writes, ...allocation.writes],
+    )
+    if (machinery.feed.revision < revision) await machinery.feed.reached(revision)
+    return revision
+  } catch (error) {
+    if (error instanceof ConflictError) await catchUp(machinery)
+    if (error instanceof UnavailableError) throw serviceUnavailable(`the store cannot take writes: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,119 @@
+import type { Kind } from '../../api/kind.ts'
+import { type ApiError, alreadyExists, serviceUnavailable } from '../../api/meta/api-error.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { ConflictError } from '../../store/store.ts'
+import type { AdmissionRequest } from '../admission/plugin.ts'
+import { CachedObject } from '../watch-cache/cached-object.ts'
+import { allocatorOf } from './allocation.ts'
+import type { Answer } from './answer.ts'
+import { commitObject, NO_ALLOCATION } from './commit.ts'
+import { decodeObject } from './decode.ts'
+import { unstored } from './encoding.ts'
+import { cacheOf, type Machinery, targetOf } from './machinery.ts'
+import { recordFields } from './managed-fields.ts'
+import { adoptNamespace, setTypeMeta, stampNewObject } from './object-meta.ts'
+import type { ResourceRequest } from './request.ts'
+import { validateNew } from './validation.ts'
+import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+
+/** A random name or address can be taken by somebody else at the same moment; then another is drawn. */
+const ATTEMPTS = 8
+
+export async function create(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+  const options = parseWriteOptions(request, 'CreateOptions')
+  for (let attempt = 1; ; attempt++) {
+    const draft = decodeObject(request, options)
+    try {
+      const object = await createFrom(machinery, request, draft, options)
+      return { type: 'object', status: 201, kind: request.kind, object }
+    } catch (error) {
+      const retry = error instanceof DrawAgain && attempt < ATTEMPTS
+      if (!retry) throw error instanceof DrawAgain ? error.failure : error
+    }
+  }
+}
+
+/** Something drawn at random was taken; the same request may succeed with another draw. */
+class DrawAgain extends Error {
+  readonly failure: ApiError
+  constructor(failure: ApiError) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+/** Takes a decoded draft through the whole way into the store. */
+export async function createFrom(
+  machinery: Machinery,
+  request: ResourceRequest,
+  draft: KubernetesObject,
+  options: WriteOptions,
+): Promise<CachedObject> {
+  const { storage, hasGeneratedName } = prepare(machinery, request, draft)
+  const target = targetOf(machinery, request, draft.metadata.name)
+  const admission = admissionRequest(request, storage, draft, options)
+  await machinery.admission.admit(admission)
+  recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
+  const allocation = (await allocatorOf(machinery.allocators, storage)?.create(draft)) ?? NO_ALLOCATION
+  validateNew(storage, draft)
+  await machinery.admission.validate(admission)
+  if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
+
+  const taken = alreadyExists(target.ref, draft.metadata.name!)
+  if (options.dryRun) {
+    if ((await cacheOf(machinery, target.prefix)).get(target.key)) throw taken
+    return new CachedObject({ key: target.key, value: unstored(draft), revision: 0 })
+  }
+  try {
+    return await commitObject(machinery, target, 0, draft, allocation)
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error
+    if (error.key === target.key) throw hasGeneratedName ? new DrawAgain(taken) : taken
+    throw new DrawAgain(serviceUnavailable('could not allocate what the object needs; please try again'))
+  }
+}
+
+function prepare(
+  machinery: Machinery,
+  request: ResourceRequest,
+  draft: KubernetesObject,
+): { storage: Kind; hasGeneratedName: boolean } {
+  const { kind } = request
+  const storage = machinery.kinds.storageOf(kind)
+  adoptNamespace(request, draft.metadata)
+  const hasGeneratedName = !draft.metadata.name && Boolean(draft.metadata.generateName)
+  kind.defaults?.(draft)
+  toStorage(kind, storage, draft)
+  stampNewObject(draft, machinery.clock, machinery.random)
+  storage.prepareCreate?.(draft)
+  return { storage, hasGeneratedName }
+}
+
+/** Brings a draft of the requested version to the stored one. */
+export function toStorage(kind: Kind, storage: Kind, draft: KubernetesObject): void {
+  if (kind.conversion) {
+    kind.conversion.toStorage(draft)
+    storage.defaults?.(draft)
+  }
+  setTypeMeta(draft, storage)
+}
+
+function admissionRequest(
+  request: ResourceRequest,
+  kind: Kind,
+  draft: KubernetesObject,
+  options: WriteOptions,
+): AdmissionRequest {
+  return {
+    operation: 'CREATE',
+    kind,
+    subresource: request.subresource,
+    namespace: request.namespace,
+    name: draft.metadata.name ?? '',
+    draft,
+    old: undefined,
+    user: request.user,
+    dryRun: options.dryRun,
+    warn: (message) => request.warnings.push(message),
+  }
+}

@@ -1,0 +1,91 @@
+import type { Kind } from '../../api/kind.ts'
+import { badRequest, unsupportedMediaType } from '../../api/meta/api-error.ts'
+import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
+import { checkShape } from '../../api/schema/check-shape.ts'
+import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/decode.ts'
+import type { RequestBody, ResourceRequest } from './request.ts'
+import type { WriteOptions } from './write-options.ts'
+
+export const JSON_TYPE = 'application/json'
+export const YAML_TYPE = 'application/yaml'
+const WRITABLE_TYPES = [JSON_TYPE, YAML_TYPE]
+
+const SHAPE = { prune: true, defaults: true }
+
+/**
+ * A private draft of the object that was sent: parsed, of the right kind and shape, without unknown fields. May be
+ * called again for another draft when a write has to be tried again.
+ */
+export function decodeObject(request: ResourceRequest, options: WriteOptions, kind = request.kind): KubernetesObject {
+  if (!request.body) throw badRequest('the request has no body')
+  const body = decodeBody(request.body)
+  const draft = asObject(body.value)
+  checkTypeMeta(draft, kind)
+  checkDraft(draft, kind, body, request, options)
+  return draft
+}
+
+/** Checks the shape of a draft; what a strict client would not like is refused or told as a warning. */
+export function checkDraft(
+  draft: KubernetesObject,
+  kind: Kind,
+  body: DecodedBody | undefined,
+  request: ResourceRequest,
+  options: WriteOptions,
+): void {
+  if (draft.metadata === undefined || draft.metadata === null) draft.metadata = {}
+  const report = checkShape(draft, kind.schema, SHAPE)
+  if (report.typeError) throw notThatKind(kind, report.typeError)
+  if (options.fieldValidation === 'Ignore') return
+  const problems = body
+    ? strictProblems(body, report)
+    : report.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)
+  if (problems.length === 0) return
+  if (options.fieldValidation === 'Strict') throw notThatKind(kind, `strict decoding error: ${problems.join(', ')}`)
+  for (const problem of problems) if (!request.warnings.includes(problem)) request.warnings.push(problem)
+}
+
+function notThatKind(kind: Kind, why: string): Error {
+  return badRequest(
+    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`,
+  )
+}
+
+export function decodeBody(body: RequestBody): DecodedBody {
+  if (body.type === 'object') return { value: structuredClone(body.object), keys: -1, duplicates: [], text: '' }
+  if (body.type === 'decoded') return { ...body.decoded, value: structuredClone(body.decoded.value) }
+  if (body.mediaType !== JSON_TYPE) throw unsupportedMediaType(WRITABLE_TYPES)
+  return decodeJson(body.bytes)
+}
+
+/** A body that is not an object of a kind: options, patches. */
+export function decodePlain(body: RequestBody, what: string): Record<string, unknown> {
+  const { value } = decodeBody(body)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest(`${what} must be a JSON object`)
+  return value as Record<string, unknown>
+}
+
+function asObject(value: unknown): KubernetesObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest("couldn't get version/kind; json parse error: json: cannot unmarshal the body into an object")
+  }
+  return value as KubernetesObject
+}
+
+/** Kind and version may be left out; if they are there they must be those of the path. */
+function checkTypeMeta(draft: KubernetesObject, kind: Kind): void {
+  const apiVersion = apiVersionOf(kind)
+  if (draft.apiVersion === undefined || draft.apiVersion === '') draft.apiVersion = apiVersion
+  if (draft.kind === undefined || draft.kind === '') draft.kind = kind.kind
+  if (draft.apiVersion !== apiVersion) {
+    throw badRequest(
+      `the API version in the data (${String(draft.apiVersion)}) does not match the expected API version (${apiVersion})`,
+    )
+  }
+  if (draft.kind !== kind.kind) {
+    throw badRequest(
+      `${String(draft.kind)} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: no kind ${JSON.stringify(draft.kind)} is served at this path`,
+    )
+  }
+}

@@ -1,0 +1,143 @@
+import { badRequest, expired } from '../../api/meta/api-error.ts'
+import { CompactedError, type Entry, FutureRevisionError } from '../../store/store.ts'
+import { CachedObject } from '../watch-cache/cached-object.ts'
+import type { ResourceCache } from '../watch-cache/resource-cache.ts'
+import { type ObjectFilter, selects } from '../watch-cache/watcher.ts'
+import type { Answer, ObjectPage } from './answer.ts'
+import { decodeContinueToken, encodeContinueToken, expiredContinue } from './continue-token.ts'
+import { objectFilter } from './filter.ts'
+import { reachVersion } from './get.ts'
+import { type ListOptions, parseListOptions } from './list-options.ts'
+import { cacheOf, type Machinery, type Target, targetOf } from './machinery.ts'
+import type { ResourceRequest } from './request.ts'
+
+export async function list(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+  const options = parseListOptions(request.query, false)
+  const target = targetOf(machinery, request)
+  const filter = objectFilter(request.kind, target.prefix, { ...scopeOf(request), ...options })
+  return { type: 'list', kind: request.kind, list: await page(machinery, target, filter, options) }
+}
+
+export const scopeOf = (request: ResourceRequest) => ({ namespace: request.namespace, name: '' })
+
+async function page(
+  machinery: Machinery,
+  target: Target,
+  filter: ObjectFilter,
+  options: ListOptions,
+): Promise<ObjectPage> {
+  const { limit } = options
+  if (options.continueToken) return continuedPage(machinery, target, filter, options)
+  const exact =
+    options.versionMatch === 'Exact' || (options.versionMatch === '' && limit > 0 && (options.resourceVersion ?? 0) > 0)
+  if (exact) return storedPage(machinery, filter, limit, options.resourceVersion!, undefined)
+  await reachVersion(machinery, options.resourceVersion)
+  return cachedPage(await cacheOf(machinery, target.prefix), machinery.feed.revision, filter, limit, undefined)
+}
+
+async function continuedPage(
+  machinery: Machinery,
+  target: Target,
+  filter: ObjectFilter,
+  options: ListOptions,
+): Promise<ObjectPage> {
+  if (options.resourceVersion !== undefined && options.resourceVersion !== 0) {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
+  const token = decodeContinueToken(options.continueToken)
+  const after = target.prefix + token.after
+  const cache = await cacheOf(machinery, target.prefix)
+  if (token.revision === -1) return cachedPage(cache, machinery.feed.revision, filter, options.limit, after)
+  // Nothing of this resource changed since the first page: the cache still shows that very state.
+  if (cache.lastChange <= token.revision && token.revision <= machinery.feed.revision) {
+    return cachedPage(cache, token.revision, filter, options.limit, after)
+  }
+  try {
+    return await storedPage(machinery, filter, options.limit, token.revision, after)
+  } catch (error) {
+    throw error instanceof CompactedError ? expiredContinue(token.after) : error
+  }
+}
+
+function cachedPage(
+  cache: ResourceCache,
+  revision: number,
+  filter: ObjectFilter,
+  limit: number,
+  after: string | undefined,
+): ObjectPage {
+  const objects: CachedObject[] = []
+  let hasMore = false
+  cache.visit(filter, after, (object) => {
+    hasMore = limit > 0 && objects.length === limit
+    if (!hasMore) objects.push(object)
+    return !hasMore
+  })
+  const remaining = hasMore ? cache.countAfter(filter.keyPrefix, objects.at(-1)!.key) : 0
+  const isWhole = limit === 0 && after === undefined && filter.matches === undefined && !filter.exactKey
+  const identity = isWhole ? `${filter.keyPrefix}@${cache.lastChange}` : undefined
+  return toPage(cache.prefix, filter, objects, revision, remaining, identity)
+}
+
+async function storedPage(
+  machinery: Machinery,
+  filter: ObjectFilter,
+  limit: number,
+  at: number,
+  after: string | undefined,
+): Promise<ObjectPage> {
+  const prefix = filter.keyPrefix.slice(0, filter.keyPrefix.indexOf('/', '/registry/'.length) + 1)
+  const objects: CachedObject[] = []
+  let remaining = 0
+  let from = after
+  do {
+    const page = await readStore(machinery, filter, { at, limit: limit || undefined, after: from })
+    remaining = page.remaining
+    const matching = page.entries.map((entry) => new CachedObject(entry)).filter((object) => selects(filter, object))
+    const room = limit === 0 ? matching.length : limit - objects.length
+    objects.push(...matching.slice(0, room))
+    if (matching.length > room) remaining += matching.length - room
+    from = page.entries.at(-1)?.key
+  } while (remaining > 0 && limit > 0 && objects.length < limit)
+  return toPage(prefix, filter, objects, at, remaining, undefined)
+}
+
+async function readStore(
+  machinery: Machinery,
+  filter: ObjectFilter,
+  options: { at: number; limit: number | undefined; after: string | undefined },
+): Promise<{ entries: readonly Entry[]; remaining: number }> {
+  const { at, limit, after } = options
+  try {
+    return await machinery.store.list(filter.keyPrefix, { at, ...(limit && { limit }), ...(after && { after }) })
+  } catch (error) {
+    if (error instanceof CompactedError && after === undefined) {
+      throw expired(`The resourceVersion for the provided list is too old.`)
+    }
+    if (error instanceof FutureRevisionError) {
+      await reachVersion(machinery, at)
+      return machinery.store.list(filter.keyPrefix, { at, ...(limit && { limit }), ...(after && { after }) })
+    }
+    throw error
+  }
+}
+
+function toPage(
+  prefix: string,
+  filter: ObjectFilter,
+  objects: CachedObject[],
+  revision: number,
+  remaining: number,
+  identity: string | undefined,
+): ObjectPage {
+  const last = objects.at(-1)
+  const continueToken =
+    remaining > 0 && last ? encodeContinueToken({ revision, after: last.key.slice(prefix.length) }) : ''
+  return {
+    objects,
+    revision,
+    continueToken,
+    remaining: remaining > 0 && filter.matches === undefined ? remaining : undefined,
+    identity,
+  }
+}

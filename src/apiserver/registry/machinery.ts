@@ -1,0 +1,65 @@
+import type { Kind } from '../../api/kind.ts'
+import type { ResourceRef } from '../../api/meta/api-error.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import type { Store } from '../../store/store.ts'
+import type { AdmissionChain } from '../admission/chain.ts'
+import { type KindTable, objectKey, storagePrefix } from '../kind-table.ts'
+import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import type { CachedObject } from '../watch-cache/cached-object.ts'
+import type { ResourceCache } from '../watch-cache/resource-cache.ts'
+import type { Allocator } from './allocation.ts'
+import type { ResourceRequest } from './request.ts'
+
+/** What the verbs work with. */
+export interface Machinery {
+  readonly store: Store
+  readonly feed: CacheFeed
+  readonly kinds: KindTable
+  readonly admission: AdmissionChain
+  /** By `plural.group` of the kinds that take from shared pools. */
+  readonly allocators: ReadonlyMap<string, Allocator>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Others write to the same store too: a consistent read asks it how far it is. */
+  readonly sharedStore: boolean
+}
+
+/** The place a request is about. */
+export interface Target {
+  /** The version that is stored. */
+  readonly storage: Kind
+  readonly prefix: string
+  readonly key: string
+  readonly ref: ResourceRef
+}
+
+export function targetOf(machinery: Machinery, request: ResourceRequest, name = request.name): Target {
+  const storage = machinery.kinds.storageOf(request.kind)
+  const prefix = storagePrefix(storage)
+  return {
+    storage,
+    prefix,
+    key: objectKey(prefix, storage.namespaced, request.namespace, name),
+    ref: { group: request.kind.group, resource: request.kind.plural },
+  }
+}
+
+export function cacheOf(machinery: Machinery, prefix: string): ResourceCache | Promise<ResourceCache> {
+  return machinery.feed.loaded(prefix) ?? machinery.feed.cache(prefix)
+}
+
+/** Makes sure that whatever was acknowledged before now is in the caches. */
+export async function catchUp(machinery: Machinery): Promise<void> {
+  await machinery.feed.reached(await machinery.store.revision())
+}
+
+/** The object as it is now, for a change that the commit's condition will check. */
+export async function readForUpdate(machinery: Machinery, target: Target): Promise<CachedObject | undefined> {
+  const found = (await cacheOf(machinery, target.prefix)).get(target.key)
+  if (found || !machinery.sharedStore) return found
+  await catchUp(machinery)
+  return (await cacheOf(machinery, target.prefix)).get(target.key)
+}

@@ -1,0 +1,52 @@
+import { badRequest, conflict, MODIFIED_MESSAGE, unsupportedMediaType } from '../../api/meta/api-error.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { jsonPatch } from '../patch/json-patch.ts'
+import { mergePatch } from '../patch/merge-patch.ts'
+import { strategicMergePatch } from '../patch/strategic-merge-patch.ts'
+import type { CachedObject } from '../watch-cache/cached-object.ts'
+import type { Answer } from './answer.ts'
+import { apply } from './apply.ts'
+import { checkDraft, decodeBody } from './decode.ts'
+import type { Machinery } from './machinery.ts'
+import { inVersion } from './representation.ts'
+import type { ResourceRequest } from './request.ts'
+import { change } from './update.ts'
+import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+
+/** PATCH: four ways to say what shall be different. */
+export async function patch(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+  const options = parseWriteOptions(request, 'PatchOptions')
+  if (!request.body) throw badRequest('the request has no body')
+  if (request.patchType === 'application/apply-patch+yaml') return apply(machinery, request, options)
+  if (options.force) throw badRequest('force may not be set for non-apply patch')
+  const object = await change(machinery, request, options, (current) => patched(request, options, current))
+  return { type: 'object', status: 200, kind: request.kind, object }
+}
+
+function patched(request: ResourceRequest, options: WriteOptions, current: CachedObject): KubernetesObject {
+  const draft = applyTo(request, inVersion(request.kind, current).draft())
+  checkDraft(draft, request.kind, undefined, request, options)
+  // A resourceVersion in the patch is a precondition.
+  const { resourceVersion, name } = draft.metadata
+  if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== String(current.revision)) {
+    throw conflict({ group: request.kind.group, resource: request.kind.plural }, request.name, MODIFIED_MESSAGE)
+  }
+  if (name !== request.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`)
+  }
+  return draft
+}
+
+function applyTo(request: ResourceRequest, draft: KubernetesObject): KubernetesObject {
+  const { value } = decodeBody(request.body!)
+  switch (request.patchType) {
+    case 'application/json-patch+json':
+      return jsonPatch(draft, value)
+    case 'application/merge-patch+json':
+      return mergePatch(draft, value)
+    case 'application/strategic-merge-patch+json':
+      return strategicMergePatch(draft, value, request.kind.schema)
+    default:
+      throw unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json'])
+  }
+}

@@ -1,0 +1,47 @@
+import { badRequest } from '../../api/meta/api-error.ts'
+
+/** Query parameters by name; the first value counts. */
+export class Query {
+  static readonly EMPTY = new Query(new Map())
+  readonly #values: ReadonlyMap<string, string>
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values
+  }
+
+  static parse(text: string): Query {
+    if (text === '') return Query.EMPTY
+    const values = new Map<string, string>()
+    for (const [name, value] of new URLSearchParams(text)) if (!values.has(name)) values.set(name, value)
+    return new Query(values)
+  }
+
+  static of(values: Readonly<Record<string, string>> | undefined): Query {
+    return values ? new Query(new Map(Object.entries(values))) : Query.EMPTY
+  }
+
+  get(name: string): string {
+    return this.#values.get(name) ?? ''
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name)
+  }
+
+  /** As Go's ParseBool reads it, with anything but a clear "no" standing for yes, like upstream's query decoding. */
+  flag(name: string): boolean {
+    const value = this.#values.get(name)
+    return value !== undefined && value !== 'false' && value !== '0'
+  }
+
+  integer(name: string): number | undefined {
+    const text = this.#values.get(name)
+    if (text === undefined || text === '') return undefined
+    if (!/^-?\d{1,18}$/.test(text)) {
+      throw badRequest(
+        `invalid value for query parameter ${name}: strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+      )
+    }
+    return Number(text)
+  }
+}

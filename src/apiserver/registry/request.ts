@@ -1,0 +1,29 @@
+import type { Kind } from '../../api/kind.ts'
+import type { DecodedBody } from '../../api/schema/decode.ts'
+import type { PatchType } from '../../client/transport.ts'
+import type { UserInfo } from '../authentication/user.ts'
+import type { Query } from './query.ts'
+
+/** A request for a resource after authentication and routing, the same by HTTP and in process. */
+export interface ResourceRequest {
+  readonly kind: Kind
+  readonly subresource: string
+  /** Empty for cluster-scoped kinds and for requests over all namespaces. */
+  readonly namespace: string
+  readonly name: string
+  readonly query: Query
+  readonly user: UserInfo
+  readonly userAgent: string
+  /** Undefined where nothing was sent. */
+  readonly body: RequestBody | undefined
+  readonly patchType?: PatchType
+  readonly signal: AbortSignal
+  /** Collected for the `Warning` headers of the answer. */
+  readonly warnings: string[]
+}
+
+/** What was sent: bytes from the network (YAML is parsed on arrival), or an object from a caller in this process. */
+export type RequestBody =
+  | { readonly type: 'bytes'; readonly bytes: Buffer; readonly mediaType: string }
+  | { readonly type: 'decoded'; readonly decoded: DecodedBody }
+  | { readonly type: 'object'; readonly object: unknown }

@@ -1,0 +1,185 @@
+import type { Kind, Subresource } from '../../api/kind.ts'
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  MODIFIED_MESSAGE,
+  objectNotFound,
+  timeout,
+} from '../../api/meta/api-error.ts'
+import { invalid } from '../../api/meta/field-error.ts'
+import { FieldPath } from '../../api/meta/field-path.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { ConflictError } from '../../store/store.ts'
+import type { AdmissionRequest } from '../admission/plugin.ts'
+import { CachedObject } from '../watch-cache/cached-object.ts'
+import { type Allocation, allocatorOf } from './allocation.ts'
+import type { Answer } from './answer.ts'
+import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
+import { createFrom, toStorage } from './create.ts'
+import { decodeObject } from './decode.ts'
+import { isReadyToGo } from './delete.ts'
+import { encodeObject, stamped, unstored } from './encoding.ts'
+import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
+import { isUnchanged, recordFields } from './managed-fields.ts'
+import { adoptName, adoptNamespace, keepServerFields } from './object-meta.ts'
+import type { ResourceRequest } from './request.ts'
+import { validateChanged } from './validation.ts'
+import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+
+/** How often a change is computed again because somebody else was faster. */
+const ATTEMPTS = 20
+const RESOURCE_VERSION = FieldPath.root('metadata').child('resourceVersion')
+
+/** PUT: the object as a whole, or the part that a subresource is a door to. */
+export async function update(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+  const options = parseWriteOptions(request, 'UpdateOptions')
+  const target = targetOf(machinery, request)
+  const isCreate =
+    request.kind.createOnUpdate && !(await readForUpdate(machinery, target)) && request.subresource === ''
+  if (isCreate) {
+    const draft = decodeObject(request, options)
+    adoptName(request, draft.metadata)
+    delete draft.metadata.resourceVersion
+    const object = await createFrom(machinery, request, draft, options)
+    return { type: 'object', status: 201, kind: request.kind, object }
+  }
+  const object = await change(machinery, request, options, (current) => {
+    const draft = decodeObject(request, options)
+    adoptName(request, draft.metadata)
+    adoptNamespace(request, draft.metadata)
+    checkPreconditions(request, draft, current)
+    return draft
+  })
+  return { type: 'object', status: 200, kind: request.kind, object }
+}
+
+function checkPreconditions(request: ResourceRequest, draft: KubernetesObject, current: CachedObject): void {
+  const { resourceVersion, uid } = draft.metadata
+  const ref = { group: request.kind.group, resource: request.kind.plural }
+  if (resourceVersion && !/^\d+$/.test(resourceVersion)) {
+    throw badRequest(`invalid resource version ${JSON.stringify(resourceVersion)}`)
+  }
+  if (!resourceVersion && !request.kind.unconditionalUpdate) {
+    throw invalidObject(request.kind, request.name, [invalid(RESOURCE_VERSION, 0, 'must be specified for an update')])
+  }
+  if (uid && uid !== current.object.metadata.uid) {
+    const message = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`
+    throw conflict(ref, request.name, message)
+  }
+  if (resourceVersion && resourceVersion !== String(current.revision))
+    throw conflict(ref, request.name, MODIFIED_MESSAGE)
+}
+
+/**
+ * Computes a new state from the current one and stores it if nobody was faster; otherwise computes it again.
+ * `compute` returns a private draft in the requested version; it may throw to give up.
+ */
+export async function change(
+  machinery: Machinery,
+  request: ResourceRequest,
+  options: WriteOptions,
+  compute: (current: CachedObject) => KubernetesObject | Promise<KubernetesObject>,
+): Promise<CachedObject> {
+  const target = targetOf(machinery, request)
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const current = await readForUpdate(machinery, target)
+    if (!current) throw objectNotFound(target.ref, request.name)
+    const draft = await compute(current)
+    const pinned = Boolean(draft.metadata.resourceVersion) && !request.patchType
+    try {
+      return await storeChange(machinery, request, options, target, current, draft)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      if (pinned) throw conflict(target.ref, request.name, MODIFIED_MESSAGE)
+    }
+  }
+  throw timeout('the object is changed too often by others; please try again', 1)
+}
+
+async function storeChange(
+  machinery: Machinery,
+  request: ResourceRequest,
+  options: WriteOptions,
+  target: Target,
+  current: CachedObject,
+  draft: KubernetesObject,
+): Promise<CachedObject> {
+  const { storage } = target
+  const subresource = storage.subresources[request.subresource]
+  const old = current.object
+  prepare(request.kind, storage, subresource, draft, old)
+  draft.metadata.resourceVersion = String(current.revision)
+
+  const admission = admissionRequest(request, storage, draft, old, options)
+  await machinery.admission.admit(admission)
+  recordFields({ draft, old, kind: storage, request, options, now: machinery.clock.now() })
+  const allocation = await allocate(machinery, storage, subresource, draft, old)
+  validateChanged(storage, subresource, draft, old)
+  await machinery.admission.validate(admission)
+  if (storage.warnings) request.warnings.push(...storage.warnings(draft, old))
+
+  if (isUnchanged(draft, old)) return current
+  if (options.dryRun) return new CachedObject({ key: target.key, value: unstored(draft), revision: current.revision })
+  if (isReadyToGo(storage, draft)) return remove(machinery, target, current, draft)
+  return commitObject(machinery, target, current.revision, draft, allocation)
+}
+
+function prepare(
+  kind: Kind,
+  storage: Kind,
+  subresource: Subresource | undefined,
+  draft: KubernetesObject,
+  old: KubernetesObject,
+): void {
+  kind.defaults?.(draft)
+  toStorage(kind, storage, draft)
+  keepServerFields(draft, old)
+  if (subresource?.type === 'part') subresource.prepareUpdate(draft, old)
+  // An action (a binding) is the server's own change: it may touch what users may not.
+  else if (subresource?.type !== 'action') storage.prepareUpdate?.(draft, old)
+}
+
+async function allocate(
+  machinery: Machinery,
+  storage: Kind,
+  subresource: Subresource | undefined,
+  draft: KubernetesObject,
+  old: KubernetesObject,
+): Promise<Allocation> {
+  if (subresource?.type === 'part') return NO_ALLOCATION
+  return (await allocatorOf(machinery.allocators, storage)?.update(draft, old)) ?? NO_ALLOCATION
+}
+
+/** The last finalizer is gone from an object that was waiting for it: the update becomes the deletion. */
+async function remove(
+  machinery: Machinery,
+  target: Target,
+  current: CachedObject,
+  draft: KubernetesObject,
+): Promise<CachedObject> {
+  const released = (await allocatorOf(machinery.allocators, target.storage)?.release(current.object)) ?? NO_ALLOCATION
+  const revision = await commitDeletion(machinery, target, current.revision, released)
+  return new CachedObject({ key: target.key, value: stamped(encodeObject(draft), revision), revision })
+}
+
+function admissionRequest(
+  request: ResourceRequest,
+  kind: Kind,
+  draft: KubernetesObject,
+  old: KubernetesObject,
+  options: WriteOptions,
+): AdmissionRequest {
+  return {
+    operation: 'UPDATE',
+    kind,
+    subresource: request.subresource,
+    namespace: request.namespace,
+    name: request.name,
+    draft,
+    old,
+    user: request.user,
+    dryRun: options.dryRun,
+    warn: (message) => request.warnings.push(message),
+  }
+}

@@ -1,0 +1,44 @@
+import type { Kind, Subresource } from '../../api/kind.ts'
+import { invalidObject } from '../../api/meta/api-error.ts'
+import type { FieldError } from '../../api/meta/field-error.ts'
+import { nameIsDnsSubdomain } from '../../api/meta/names.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import {
+  type ObjectMetaRules,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from '../../api/meta/object-meta-validation.ts'
+
+function metaRules(kind: Kind): ObjectMetaRules {
+  return {
+    namespaced: kind.namespaced,
+    validateName: kind.validateName ?? nameIsDnsSubdomain,
+    standardFinalizersOnly: true,
+  }
+}
+
+export function validateNew(kind: Kind, object: KubernetesObject): void {
+  const errors = validateObjectMeta(object.metadata, metaRules(kind))
+  if (kind.validate) errors.push(...kind.validate(object))
+  refuse(kind, object, errors)
+}
+
+export function validateChanged(
+  kind: Kind,
+  subresource: Subresource | undefined,
+  object: KubernetesObject,
+  old: KubernetesObject,
+): void {
+  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules(kind))
+  if (subresource?.type === 'part' && subresource.validateUpdate) {
+    errors.push(...subresource.validateUpdate(object, old))
+  } else if (subresource?.type !== 'action') {
+    if (kind.validate) errors.push(...kind.validate(object))
+    if (kind.validateUpdate) errors.push(...kind.validateUpdate(object, old))
+  }
+  refuse(kind, object, errors)
+}
+
+function refuse(kind: Kind, object: KubernetesObject, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalidObject(kind, object.metadata.name ?? '', errors)
+}

@@ -1,0 +1,168 @@
+import { builtinKinds } from '../api/kinds/all.ts'
+import type { Clock } from '../base/clock.ts'
+import { formatIP, parseCIDR } from '../base/ip-address.ts'
+import type { Logger } from '../base/log.ts'
+import { MetricsRegistry } from '../base/metrics.ts'
+import type { Random } from '../base/random.ts'
+import type { Transport } from '../client/transport.ts'
+import type { Store } from '../store/store.ts'
+import { AdmissionChain } from './admission/chain.ts'
+import { admissionPlugins } from './admission/plugins.ts'
+import type { UserInfo } from './authentication/user.ts'
+import { MASTERS, mastersOnly } from './authorization/authorizer.ts'
+import { bootstrap } from './bootstrap.ts'
+import { Discovery } from './discovery/discovery.ts'
+import { DEFAULT_LIMITS, InFlight } from './flow-control/in-flight.ts'
+import { apiPaths } from './http/api-paths.ts'
+import { healthPaths } from './http/health.ts'
+import { ListBodies } from './http/list-body.ts'
+import { type Listener, listen, type TlsOptions } from './http/listener.ts'
+import type { ResourceHandlerContext } from './http/resource-handler.ts'
+import { sendBody } from './http/respond.ts'
+import { type PathHandler, route } from './http/router.ts'
+import { inProcessTransport } from './in-process.ts'
+import { KindTable } from './kind-table.ts'
+import { publishKubernetesEndpoints } from './kubernetes-endpoints.ts'
+import { OpenApi } from './openapi/openapi.ts'
+import { bindPod, createBinding } from './registry/action/bind.ts'
+import { evictPod } from './registry/action/evict.ts'
+import { reviewActions } from './registry/action/reviews.ts'
+import { Actions } from './registry/actions.ts'
+import { encodeObject } from './registry/encoding.ts'
+import type { Machinery } from './registry/machinery.ts'
+import { createServiceAllocator } from './registry/service/allocator.ts'
+import { RequestMetrics } from './request-metrics.ts'
+import { KUBERNETES_VERSION, versionInfo } from './version.ts'
+import { CacheFeed } from './watch-cache/cache-feed.ts'
+
+export interface ApiServerOptions {
+  readonly store: Store
+  /** Other servers write to the same store. */
+  readonly sharedStore?: boolean
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly metrics?: MetricsRegistry
+  readonly serviceCidrs: readonly string[]
+  readonly nodePortRange?: { readonly from: number; readonly to: number }
+  /** Where clients reach this server, told in discovery and by the Service `kubernetes`. */
+  readonly advertise?: { readonly host: string; readonly port: number }
+}
+
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  readonly tls: TlsOptions
+}
+
+export interface ApiServer extends AsyncDisposable {
+  /** Same pipeline as HTTP (authorization, admission, validation), no HTTP and no JSON. */
+  transport(user: UserInfo, userAgent?: string): Transport
+  /** Starts listening with TLS; resolves with the bound address. May be called for several addresses. */
+  listen(options: ListenOptions): Promise<{ host: string; port: number }>
+}
+
+const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: [MASTERS, 'system:authenticated'] }
+const DEFAULT_PORT = 6443
+
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { store, clock, log } = options
+  const feed = new CacheFeed(store, log)
+  await feed.start()
+  const { context, allocator } = resourceContext(options, feed)
+  const metrics = options.metrics ?? new MetricsRegistry()
+  const requestMetrics = new RequestMetrics(metrics, clock)
+  const { advertise } = options
+  const discovery = new Discovery(
+    () => context.machinery.kinds.list(),
+    advertise ? `${advertise.host}:${advertise.port}` : '',
+  )
+  const openapi = new OpenApi({ kinds: () => context.machinery.kinds.list(), version: KUBERNETES_VERSION })
+  context.machinery.kinds.onChange(() => {
+    discovery.invalidate()
+    openapi.invalidate()
+  })
+  const router = {
+    ...context,
+    log,
+    publicPaths: publicPaths(store),
+    paths: apiPaths({ discovery, metrics, openapi }),
+  }
+  const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver')
+  await bootstrap({
+    transport: own,
+    clock,
+    serviceCidrs: options.serviceCidrs,
+    kubernetesServiceIp: firstAddress(options.serviceCidrs[0]!),
+    securePort: advertise?.port ?? DEFAULT_PORT,
+  })
+  if (advertise) await publishKubernetesEndpoints(own, advertise.host, advertise.port)
+  const listeners: Listener[] = []
+  return {
+    transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
+    async listen({ host, port, tls }) {
+      const listener = await listen({ host, port }, tls, (exchange) => {
+        void requestMetrics.observe(exchange, () => route(router, exchange))
+      })
+      listeners.push(listener)
+      return { host: listener.host, port: listener.port }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))
+      allocator[Symbol.dispose]()
+      await feed[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function resourceContext(options: ApiServerOptions, feed: CacheFeed) {
+  const { store, clock, random, log } = options
+  const allocator = createServiceAllocator({
+    store,
+    random,
+    clock,
+    encode: encodeObject,
+    ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
+  })
+  const machinery: Machinery = {
+    store,
+    feed,
+    kinds: new KindTable(builtinKinds),
+    admission: new AdmissionChain(admissionPlugins(feed)),
+    allocators: new Map([['services', allocator]]),
+    clock,
+    random,
+    log,
+    sharedStore: options.sharedStore ?? false,
+  }
+  const context: ResourceHandlerContext = {
+    machinery,
+    actions: Actions.of({
+      'create pods/binding': bindPod,
+      'create bindings': createBinding,
+      'create pods/eviction': evictPod,
+      ...reviewActions(mastersOnly),
+    }),
+    authorizer: mastersOnly,
+    inFlight: new InFlight(DEFAULT_LIMITS),
+    lists: new ListBodies(clock),
+  }
+  return { context, allocator }
+}
+
+function publicPaths(store: Store): (path: string) => PathHandler | undefined {
+  const health = healthPaths([
+    { name: 'ping', isHealthy: () => true },
+    { name: 'store', isHealthy: async () => (await store.revision()) > 0 },
+  ])
+  const version = Buffer.from(`${JSON.stringify(versionInfo(), null, 2)}\n`)
+  const sendVersion: PathHandler = (exchange) => sendBody(exchange, 200, 'application/json', version)
+  return (path) => (path === '/version' || path === '/version/' ? sendVersion : health(path))
+}
+
+/** 10.96.0.0/16 -> 10.96.0.1 */
+function firstAddress(cidr: string): string {
+  const range = parseCIDR(cidr)
+  if (!range) throw new Error(`${cidr} is not an address range such as 10.96.0.0/16`)
+  return formatIP({ family: range.family, value: range.first + 1n })
+}

@@ -1,0 +1,153 @@
+import { KeyIndex } from '../../base/key-index.ts'
+import type { Change } from '../../store/store.ts'
+import { withRevision } from '../registry/encoding.ts'
+import { CachedObject } from './cached-object.ts'
+import { type CacheEvent, EventLog } from './event-log.ts'
+import { EventBatch, type ObjectEvent, type ObjectFilter, selects, type Watcher } from './watcher.ts'
+
+/** How many past changes of a resource can be replayed from memory; older ones are read from the store. */
+const EVENT_LOG_CAPACITY = 4096
+
+interface WatcherGroup {
+  readonly filter: ObjectFilter
+  readonly watchers: Set<Watcher>
+}
+
+/** All objects of one resource, in key order, with those who watch them. Fed by `CacheFeed`, synchronously. */
+export class ResourceCache {
+  readonly prefix: string
+  readonly #objects = new Map<string, CachedObject>()
+  readonly #keys = new KeyIndex()
+  readonly #log: EventLog
+  readonly #groups = new Map<string, WatcherGroup>()
+  /** The revision of the last change of this resource. */
+  #lastChange: number
+
+  constructor(prefix: string, objects: readonly CachedObject[], revision: number) {
+    this.prefix = prefix
+    for (const object of objects) this.#put(object)
+    this.#log = new EventLog(revision, EVENT_LOG_CAPACITY)
+    this.#lastChange = revision
+  }
+
+  get lastChange(): number {
+    return this.#lastChange
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  get watcherCount(): number {
+    let count = 0
+    for (const group of this.#groups.values()) count += group.watchers.size
+    return count
+  }
+
+  get(key: string): CachedObject | undefined {
+    return this.#objects.get(key)
+  }
+
+  /** Visits the objects of a scope in key order, strictly after `after`, until the visitor returns false. */
+  visit(filter: ObjectFilter, after: string | undefined, visitor: (object: CachedObject) => boolean): void {
+    if (filter.exactKey) {
+      const object = this.#objects.get(filter.keyPrefix)
+      if (object && (after === undefined || object.key > after) && selects(filter, object)) visitor(object)
+      return
+    }
+    this.#keys.visit(filter.keyPrefix, after, (key) => {
+      const object = this.#objects.get(key)!
+      return (filter.matches !== undefined && !filter.matches(object)) || visitor(object)
+    })
+  }
+
+  /** How many objects of a scope come after a key, without looking at them. */
+  countAfter(keyPrefix: string, after: string): number {
+    return this.#keys.count(keyPrefix, after)
+  }
+
+  /** The objects of a scope at this moment. */
+  select(filter: ObjectFilter): CachedObject[] {
+    const found: CachedObject[] = []
+    this.visit(filter, undefined, (object) => found.push(object) > 0)
+    return found
+  }
+
+  /** The events after a revision as this filter sees them, or undefined if the log does not reach back so far. */
+  eventsAfter(revision: number, filter: ObjectFilter): ObjectEvent[] | undefined {
+    const events = this.#log.after(revision)
+    if (!events) return undefined
+    return events.map((event) => eventFor(event, filter)).filter((event) => event !== undefined)
+  }
+
+  /** Every change after this revision can be replayed from memory. */
+  get completeSince(): number {
+    return this.#log.completeSince
+  }
+
+  subscribe(filter: ObjectFilter, watcher: Watcher): () => void {
+    let group = this.#groups.get(filter.id)
+    if (!group) {
+      group = { filter, watchers: new Set() }
+      this.#groups.set(filter.id, group)
+    }
+    const joined = group
+    joined.watchers.add(watcher)
+    return () => {
+      joined.watchers.delete(watcher)
+      if (joined.watchers.size === 0 && this.#groups.get(filter.id) === joined) this.#groups.delete(filter.id)
+    }
+  }
+
+  /** Takes in the changes of one commit and hands them to all watchers. Those it was loaded with are passed over. */
+  apply(changes: readonly Change[]): void {
+    if (changes[0]!.revision <= this.#lastChange) return
+    const events = changes.map((change) => this.#record(change))
+    for (const group of this.#groups.values()) {
+      const seen = events.map((event) => eventFor(event, group.filter)).filter((event) => event !== undefined)
+      if (seen.length === 0) continue
+      const batch = new EventBatch(seen)
+      for (const watcher of group.watchers) watcher.deliver(batch)
+    }
+  }
+
+  /** Ends every watch: the cache is about to be replaced. */
+  close(): void {
+    for (const group of this.#groups.values()) for (const watcher of [...group.watchers]) watcher.end()
+  }
+
+  #put(object: CachedObject): void {
+    if (!this.#objects.has(object.key)) this.#keys.add(object.key)
+    this.#objects.set(object.key, object)
+  }
+
+  #remove(key: string): void {
+    if (this.#objects.delete(key)) this.#keys.delete(key)
+  }
+
+  #record(change: Change): CacheEvent {
+    const previous = this.#objects.get(change.key)
+    const current = change.entry && new CachedObject(change.entry)
+    if (current) this.#put(current)
+    else this.#remove(change.key)
+    const event = { revision: change.revision, current, previous }
+    this.#log.append(event)
+    this.#lastChange = change.revision
+    return event
+  }
+}
+
+/** A change seen through a filter: an object that stops matching is gone for those who watch it. */
+export function eventFor(event: CacheEvent, filter: ObjectFilter): ObjectEvent | undefined {
+  const { current, previous } = event
+  const isIn = current !== undefined && selects(filter, current)
+  const wasIn = previous !== undefined && selects(filter, previous)
+  if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', object: current }
+  if (wasIn) return { type: 'DELETED', object: lastState(previous, event.revision) }
+  return undefined
+}
+
+/** A deleted object is sent as it last was, with the revision of its deletion. */
+function lastState(previous: CachedObject, revision: number): CachedObject {
+  return new CachedObject({ key: previous.key, value: withRevision(previous.bytes, revision), revision })
+}
