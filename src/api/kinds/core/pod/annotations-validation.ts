@@ -1,0 +1,74 @@
+import type { Pod, PodSpec } from '../../../generated/core-v1.ts'
+import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
+import type { FieldPath } from '../../../meta/field-path.ts'
+
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+export const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/'
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
+const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod'
+const SECCOMP_CONTAINER_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/'
+const INT32 = /^[+-]?\d{1,10}$/
+
+type Annotations = Readonly<Record<string, string>> | undefined
+
+/** Annotations of a pod or a template that mean something to the system. */
+export function validatePodAnnotations(
+  annotations: Annotations,
+  spec: PodSpec,
+  path: FieldPath,
+  errors: FieldError[],
+): void {
+  if (annotations === undefined) return
+  for (const key in annotations) {
+    const value = annotations[key]!
+    if (key === MIRROR_ANNOTATION && !spec.nodeName)
+      errors.push(invalid(path.key(key), value, 'must set spec.nodeName if mirror pod annotation is set'))
+    else if (key === DELETION_COST && !isDeletionCost(value))
+      errors.push(invalid(path.key(key), value, 'must be a 32bit integer'))
+    else if ((key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER_PREFIX)) && !isSeccompProfile(value))
+      errors.push(invalid(path.child(key), value, 'must be a valid seccomp profile'))
+    else if (key.startsWith(APPARMOR_PREFIX)) checkAppArmor(key, value, spec, path.key(key), errors)
+  }
+}
+
+/** A leading plus or zeros would make two texts of one cost. */
+function isDeletionCost(value: string): boolean {
+  if (value === '' || !INT32.test(value)) return false
+  if (value[0] === '+' || (value[0] === '0' && value.length > 1)) return false
+  const cost = Number(value)
+  return cost >= -0x80000000 && cost <= 0x7fffffff
+}
+
+function isSeccompProfile(profile: string): boolean {
+  if (profile === 'runtime/default' || profile === 'docker/default' || profile === 'unconfined') return true
+  return profile.startsWith('localhost/') && !profile.slice('localhost/'.length).split('/').includes('..')
+}
+
+function checkAppArmor(key: string, profile: string, spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
+  const name = key.slice(APPARMOR_PREFIX.length)
+  const known =
+    spec.containers.some((c) => c.name === name) ||
+    spec.initContainers?.some((c) => c.name === name) ||
+    spec.ephemeralContainers?.some((c) => c.name === name)
+  if (!known) errors.push(invalid(path, name, 'container not found'))
+  if (profile !== '' && profile !== 'runtime/default' && profile !== 'unconfined' && !profile.startsWith('localhost/'))
+    errors.push(invalid(path, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`))
+}
+
+/** These annotations bind the pod to what was started; they stay as they are. */
+export function validateAnnotationUpdate(pod: Pod, old: Pod, path: FieldPath, errors: FieldError[]): void {
+  const before: Annotations = old.metadata.annotations
+  const after: Annotations = pod.metadata.annotations
+  for (const key in before) {
+    if (before[key] === after?.[key]) continue
+    if (key.startsWith(APPARMOR_PREFIX))
+      errors.push(forbidden(path.key(key), 'may not remove or update AppArmor annotations'))
+    if (key === MIRROR_ANNOTATION)
+      errors.push(forbidden(path.key(key), 'may not remove or update mirror pod annotation'))
+  }
+  for (const key in after) {
+    if (before && Object.hasOwn(before, key)) continue
+    if (key.startsWith(APPARMOR_PREFIX)) errors.push(forbidden(path.key(key), 'may not add AppArmor annotations'))
+    if (key === MIRROR_ANNOTATION) errors.push(forbidden(path.key(key), 'may not add mirror pod annotation'))
+  }
+}
