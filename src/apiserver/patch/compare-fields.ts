@@ -1,0 +1,152 @@
+import type { FieldsV1, Json, JsonObject } from '../../api/meta/object.ts'
+import { deepEqual } from '../../base/deep-equal.ts'
+import { type FieldSet, LEAF, union } from './field-set.ts'
+import { ownField } from './json-value.ts'
+import { isGranularObject, itemElements, type MergeShape, UNKNOWN_SHAPE } from './merge-shape.ts'
+
+/** What changed from one object to another. */
+export interface Comparison {
+  /** Fields that are new or have another value. */
+  readonly changed: FieldSet
+  readonly removed: FieldSet
+}
+
+const NOTHING_CHANGED: Comparison = { changed: undefined, removed: undefined }
+
+export function compareFields(old: JsonObject, object: JsonObject, shape: MergeShape): Comparison {
+  return compareObjects(old, object, shape) ?? NOTHING_CHANGED
+}
+
+/** Undefined if nothing changed, which is the usual case at most nodes. */
+function compareValues(
+  old: Json | undefined,
+  value: Json | undefined,
+  shape: MergeShape,
+  isInline: boolean,
+): Comparison | undefined {
+  if (old === value) return undefined
+  if (old === undefined) return { changed: newFields(value!, shape, isInline), removed: undefined }
+  if (value === undefined) return { changed: undefined, removed: newFields(old, shape, isInline) }
+  if (isGranularObject(shape, old) && isGranularObject(shape, value)) return compareObjects(old, value, shape)
+  const elements = itemElements(shape, value)
+  const oldElements = elements && itemElements(shape, old)
+  if (elements && oldElements) {
+    return compareItems(old as Json[], oldElements, value as Json[], elements, shape.list!.items)
+  }
+  if (deepEqual(old, value)) return undefined
+  // One of them is one piece and the other is not, or both are.
+  const removed = isGranularObject(shape, old) || itemElements(shape, old) ? newFields(old, shape, true) : undefined
+  return { changed: union(newFields(value, shape, false), LEAF), removed }
+}
+
+/** Gathers the comparisons of the parts of one object or list. */
+class ComparisonBuilder {
+  #changed: FieldsV1 | undefined
+  #removed: FieldsV1 | undefined
+
+  add(element: string, part: Comparison | undefined): void {
+    if (part === undefined) return
+    if (part.changed !== undefined) {
+      this.#changed ??= {}
+      this.#changed[element] = part.changed
+    }
+    if (part.removed !== undefined) {
+      this.#removed ??= {}
+      this.#removed[element] = part.removed
+    }
+  }
+
+  result(): Comparison | undefined {
+    if (this.#changed === undefined && this.#removed === undefined) return undefined
+    return { changed: this.#changed, removed: this.#removed }
+  }
+}
+
+function compareObjects(old: JsonObject, object: JsonObject, shape: MergeShape): Comparison | undefined {
+  const builder = new ComparisonBuilder()
+  for (const name of Object.keys(object)) {
+    const before = ownField(old, name)
+    const after = object[name]
+    if (before !== after) compareField(builder, name, before, after, shape)
+  }
+  for (const name of Object.keys(old)) {
+    const before = old[name]
+    if (before !== undefined && !Object.hasOwn(object, name)) compareField(builder, name, before, undefined, shape)
+  }
+  return builder.result()
+}
+
+function compareField(
+  builder: ComparisonBuilder,
+  name: string,
+  old: Json | undefined,
+  value: Json | undefined,
+  shape: MergeShape,
+): void {
+  if (shape.ignored?.has(name)) return
+  const known = shape.fields?.get(name)
+  if (known) builder.add(known.element, compareValues(old, value, known.shape, known.isInline))
+  else builder.add(`f:${name}`, compareValues(old, value, shape.others ?? UNKNOWN_SHAPE, false))
+}
+
+function compareItems(
+  old: Json[],
+  oldElements: string[],
+  items: Json[],
+  elements: string[],
+  shape: MergeShape,
+): Comparison | undefined {
+  const before = byElement(old, oldElements)
+  const after = byElement(items, elements)
+  const builder = new ComparisonBuilder()
+  for (const [element, group] of after) builder.add(element, compareGroups(before.get(element), group, shape))
+  for (const [element, group] of before)
+    if (!after.has(element)) builder.add(element, compareGroups(group, undefined, shape))
+  return builder.result()
+}
+
+/** Items of one key: one, as a rule. Several (two environment variables of one name) are compared as one piece. */
+type Group = readonly Json[]
+
+function byElement(items: Json[], elements: string[]): Map<string, Json[]> {
+  const groups = new Map<string, Json[]>()
+  for (let i = 0; i < items.length; i++) {
+    const group = groups.get(elements[i]!)
+    if (group) group.push(items[i]!)
+    else groups.set(elements[i]!, [items[i]!])
+  }
+  return groups
+}
+
+function compareGroups(old: Group | undefined, group: Group | undefined, shape: MergeShape): Comparison | undefined {
+  if ((old?.length ?? 1) === 1 && (group?.length ?? 1) === 1) return compareValues(old?.[0], group?.[0], shape, false)
+  if (deepEqual(old, group)) return undefined
+  return group ? { changed: LEAF, removed: undefined } : { changed: undefined, removed: LEAF }
+}
+
+/**
+ * All fields of a value that was not there before, itself included unless it is `isInline`. This is also the whole
+ * work on a new object.
+ */
+export function newFields(value: Json, shape: MergeShape, isInline: boolean): FieldsV1 {
+  if (isGranularObject(shape, value)) return newObjectFields(value, shape, isInline)
+  const elements = itemElements(shape, value)
+  if (!elements || elements.length === 0) return LEAF
+  const items = value as Json[]
+  const node: FieldsV1 = isInline ? {} : { '.': LEAF }
+  for (let i = 0; i < items.length; i++) node[elements[i]!] = newFields(items[i]!, shape.list!.items, false)
+  return node
+}
+
+export function newObjectFields(object: JsonObject, shape: MergeShape, isInline: boolean): FieldsV1 {
+  const names = Object.keys(object)
+  const node: FieldsV1 = isInline || names.length === 0 ? {} : { '.': LEAF }
+  for (const name of names) {
+    const value = object[name]
+    if (value === undefined || shape.ignored?.has(name)) continue
+    const known = shape.fields?.get(name)
+    if (known) node[known.element] = typeof value === 'object' ? newFields(value!, known.shape, known.isInline) : LEAF
+    else node[`f:${name}`] = typeof value === 'object' ? newFields(value!, shape.others ?? UNKNOWN_SHAPE, false) : LEAF
+  }
+  return node
+}

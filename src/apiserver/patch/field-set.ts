@@ -1,0 +1,126 @@
+import type { FieldsV1 } from '../../api/meta/object.ts'
+
+/**
+ * A set of fields. Its form is that of `fieldsV1` in the API, so what is stored is what is computed with: a tree
+ * whose edges are path elements (`f:name`, `k:{"name":"a"}`, `v:"a"`, `i:0`). A node without edges is a member; a
+ * member that also has members below it carries the edge `.`. The empty set is undefined. Never changed once made,
+ * so sets share their branches.
+ */
+export type FieldSet = FieldsV1 | undefined
+
+/** The node of a member with nothing below it. */
+export const LEAF: FieldsV1 = Object.freeze({})
+
+export const isMember = (node: FieldsV1): boolean => {
+  for (const element in node) return element === '.' || '.' in node
+  return true
+}
+
+/** The set of a tree that has just been built; a root without edges has no members. */
+export const setOf = (root: FieldsV1): FieldSet => {
+  for (const _ in root) return root
+  return undefined
+}
+
+const isLeaf = (node: FieldsV1): boolean => {
+  for (const element in node) if (element !== '.') return false
+  return true
+}
+
+/** All that is in one or the other. Both are nodes below the root, or both are roots that are not empty. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || a === b) return b
+  if (b === undefined) return a
+  if (isLeaf(b)) return isMember(a) ? a : { '.': LEAF, ...a }
+  const result: FieldsV1 = isMember(a) ? { '.': LEAF, ...a } : { ...a }
+  for (const element in b) result[element] = element === '.' ? LEAF : union(result[element], b[element])!
+  return result
+}
+
+/** What is in `a` and not in `b`. A branch that stays as it was is the same object as before. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || b === undefined) return a
+  const keeps = isMember(a) && !isMember(b)
+  let isSame = keeps === isMember(a)
+  const result: FieldsV1 = {}
+  let isEmpty = true
+  for (const element in a) {
+    if (element === '.') continue
+    const child = a[element]!
+    const rest = difference(child, b[element])
+    if (rest !== child) isSame = false
+    if (rest === undefined) continue
+    result[element] = rest
+    isEmpty = false
+  }
+  if (isSame) return a
+  if (isEmpty) return keeps ? LEAF : undefined
+  return keeps ? { '.': LEAF, ...result } : result
+}
+
+/** What is in both. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || b === undefined) return undefined
+  const result: FieldsV1 = {}
+  let isEmpty = true
+  for (const element in a) {
+    if (element === '.') continue
+    const shared = intersection(a[element], b[element])
+    if (shared === undefined) continue
+    result[element] = shared
+    isEmpty = false
+  }
+  if (!(isMember(a) && isMember(b))) return isEmpty ? undefined : result
+  return isEmpty ? LEAF : { '.': LEAF, ...result }
+}
+
+/** What is in `a`, without the members of `b` and all that is below them. */
+export function without(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || b === undefined) return a
+  const result: FieldsV1 = {}
+  let isEmpty = true
+  for (const element in a) {
+    const removed = b[element]
+    const rest = removed === undefined || element === '.' ? a[element] : withoutBranch(a[element]!, removed)
+    if (rest === undefined) continue
+    result[element] = rest
+    if (element !== '.') isEmpty = false
+  }
+  if (isEmpty) return '.' in result ? LEAF : undefined
+  return result
+}
+
+const withoutBranch = (a: FieldsV1, b: FieldsV1): FieldSet => (isMember(b) ? undefined : without(a, b))
+
+export function equalSets(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true
+  if (a === undefined || b === undefined || isMember(a) !== isMember(b)) return false
+  let edges = 0
+  for (const element in a) {
+    if (element === '.') continue
+    if (!equalSets(a[element], b[element])) return false
+    edges++
+  }
+  for (const element in b) if (element !== '.') edges--
+  return edges === 0
+}
+
+/** Every member as users read it: `.spec.containers[name="nginx"].image`. Sorted. */
+export function memberPaths(set: FieldSet): string[] {
+  const paths: string[] = []
+  const visit = (node: FieldsV1, path: string) => {
+    if (path !== '' && isMember(node)) paths.push(path)
+    for (const element in node) if (element !== '.') visit(node[element]!, path + elementText(element))
+  }
+  if (set !== undefined) visit(set, '')
+  return paths.sort()
+}
+
+function elementText(element: string): string {
+  const text = element.slice(2)
+  if (element.startsWith('f:')) return `.${text}`
+  if (element.startsWith('v:')) return `[=${text}]`
+  if (!element.startsWith('k:')) return `[${text}]`
+  const keys = Object.entries(JSON.parse(text) as Record<string, unknown>)
+  return `[${keys.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(',')}]`
+}
