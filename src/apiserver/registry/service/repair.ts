@@ -31,7 +31,7 @@ export interface RepairReport {
   readonly released: readonly string[]
   /** Used by a Service but not held for it, taken. */
   readonly restored: readonly string[]
-  /** Used by two Services: only a user can decide which one goes. */
+  /** Used by two Services, or registered for something else: only a user can decide which one goes. */
   readonly clashes: readonly string[]
 }
 
@@ -54,7 +54,8 @@ export async function repairServiceAllocations(options: RepairOptions): Promise<
   for (const want of wanted.values()) {
     const entry = present.get(want.key)
     if (entry && isHeldFor(entry, want.service)) continue
-    if (await restore(options, want, entry)) report.restored.push(want.key)
+    if (entry && !isOurs(entry)) report.clashes.push(want.key)
+    else if (await restore(options, want, entry)) report.restored.push(want.key)
   }
   return report
 }
@@ -126,7 +127,7 @@ async function releaseOrphan(store: Store, entry: Entry): Promise<boolean> {
   const conditions: Condition[] = [{ key: entry.key, revision: entry.revision }]
   if (key !== undefined) {
     const owner = await store.get(key)
-    if (owner !== undefined && owner.revision > entry.revision && usesKey(owner, entry.key)) return false
+    if (owner !== undefined && usesKey(owner, entry.key)) return false
     conditions.push({ key, revision: owner?.revision ?? 0 })
   }
   return tryCommit(store, conditions, [{ key: entry.key }])
