@@ -126,7 +126,7 @@ const WRONG: readonly unknown[] = [
   -1,
   1.5,
   1e308,
-  9007199254740993,
+  Number.MAX_SAFE_INTEGER + 1,
   '',
   'text',
   [],

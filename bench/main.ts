@@ -1,0 +1,45 @@
+import { cpus } from 'node:os'
+import { printRows, type Row, type Section } from './report.ts'
+import { createSection } from './sections/create.ts'
+import { growthSection } from './sections/growth.ts'
+import { memorySection } from './sections/memory.ts'
+import { readSection } from './sections/read.ts'
+import { startSection } from './sections/start.ts'
+import { storeSection } from './sections/store.ts'
+import { watchSection } from './sections/watch.ts'
+
+/** npm run bench [-- --quick] [section...] */
+
+const SECTIONS: readonly Section[] = [
+  startSection,
+  storeSection,
+  createSection,
+  readSection,
+  watchSection,
+  memorySection,
+  growthSection,
+]
+
+const quick = process.argv.includes('--quick')
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
+const unknown = wanted.filter((name) => !SECTIONS.some((section) => section.name === name))
+if (unknown.length > 0) {
+  console.error(`no section ${unknown.join(', ')}: one of ${SECTIONS.map((section) => section.name).join(', ')}`)
+  process.exit(2)
+}
+
+console.log(
+  `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown processor'}${quick ? ', quick run' : ''}`,
+)
+const failed: string[] = []
+for (const section of SECTIONS.filter((entry) => wanted.length === 0 || wanted.includes(entry.name))) {
+  let rows: Row[] = []
+  try {
+    rows = await section.run({ quick })
+  } catch (error) {
+    failed.push(section.name)
+    console.error(`\n${section.title}: ${error instanceof Error ? error.stack : error}`)
+  }
+  if (rows.length > 0) printRows(section.title, rows)
+}
+process.exit(failed.length > 0 ? 1 : 0)
