@@ -65,7 +65,7 @@ function mergeDefinition(name, model, old, names) {
     if (value !== undefined) properties[field.name].default = value
   }
   return {
-    description: preferLineBreaks(model.description, old?.description),
+    description: preferOld(model.description, old?.description),
     type: 'object',
     properties: sorted(properties),
     ...(required.length > 0 && { required }),
@@ -77,7 +77,7 @@ function mergeDefinition(name, model, old, names) {
 
 function mergeField(key, field, old, names) {
   const { description: oldDescription, ...rest } = old ?? {}
-  const description = preferLineBreaks(field.description, oldDescription)
+  const description = preferOld(field.description, oldDescription)
   return {
     ...(description && { description }),
     ...(old ? rest : (FIELD_TYPES[key] ?? typeOf(field.type, field.format, names))),
@@ -90,8 +90,8 @@ const annotations = (old) =>
 
 const flat = (text) => text.replaceAll(/\s+/g, ' ').trim()
 
-/** The models lost the line breaks of their descriptions: where only these differ, the old text is the better one. */
-const preferLineBreaks = (text, old) => (old !== undefined && flat(old) === flat(text) ? old : text)
+/** The models lost line breaks, and what was said beside a reference: where only these differ, the old text stands. */
+const preferOld = (text, old) => (old !== undefined && (text === '' || flat(old) === flat(text)) ? old : text)
 
 /** The JSON type of a model's TypeScript type. */
 function typeOf(type, format, names) {

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest'
+import { defineKind, type Kind } from '../../api/kind.ts'
+import { builtinSchema } from '../../api/schema/builtin.ts'
+import { OpenApi } from './openapi.ts'
+import { readMessage } from './protobuf-reader.ts'
+
+const part = { type: 'part', verbs: ['get', 'update', 'patch'], prepareUpdate: () => {} } as const
+const scale = {
+  type: 'scale',
+  replicas: () => 0,
+  setReplicas() {},
+  statusReplicas: () => 0,
+  selector: () => '',
+} as const
+const builtin = (definition: string, more: Partial<Kind>): Kind => {
+  const [version = '', kind = ''] = definition.split('.').slice(-2)
+  const schema = builtinSchema(definition)
+  return defineKind({ group: '', version, kind, plural: `${kind.toLowerCase()}s`, schema, ...more })
+}
+const widget = (properties: object = { size: { type: 'integer' } }): Kind =>
+  defineKind({
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Widget',
+    plural: 'widgets',
+    schema: { type: 'object', properties: { spec: { type: 'object', properties: properties as never } } },
+  })
+const kinds: Kind[] = [
+  builtin('io.k8s.api.core.v1.Pod', {
+    subresources: {
+      status: part,
+      eviction: { type: 'action', verbs: ['create'], group: 'policy', version: 'v1', kind: 'Eviction' },
+      exec: { type: 'action', verbs: ['get', 'create'], group: '', version: 'v1', kind: 'PodExecOptions' },
+      log: { type: 'action', verbs: ['get'], group: '', version: 'v1', kind: 'Pod' },
+    },
+  }),
+  builtin('io.k8s.api.core.v1.Namespace', { namespaced: false }),
+  builtin('io.k8s.api.apps.v1.Deployment', { group: 'apps', subresources: { status: part, scale } }),
+  builtin('io.k8s.api.authorization.v1.SubjectAccessReview', {
+    group: 'authorization.k8s.io',
+    verbs: ['create'],
+    namespaced: false,
+  }),
+  widget(),
+]
+const open = (served: readonly Kind[] = kinds) => new OpenApi({ kinds: () => served, version: 'v1.36.0' })
+const read = (answer: { body: Buffer }) => JSON.parse(String(answer.body))
+const urls = (api: OpenApi): Record<string, string> => {
+  const entries = Object.entries(read(api.v3Index()).paths as Record<string, { serverRelativeURL: string }>)
+  return Object.fromEntries(entries.map(([path, { serverRelativeURL }]) => [path, serverRelativeURL]))
+}
+const hashOf = (url: string | undefined) => url?.split('?hash=')[1]
+const document = async (path: string) => read(await open().v3(path, undefined))
+const core = await document('api/v1')
+
+describe('/openapi/v3', () => {
+  it('names a hashed address for each group version', () => {
+    expect(Object.keys(urls(open()))).toEqual([
+      'api/v1',
+      'apis/apps/v1',
+      'apis/authorization.k8s.io/v1',
+      'apis/example.com/v1',
+    ])
+    expect(urls(open())['apis/apps/v1']).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{64}$/)
+  })
+
+  it('is served for ever under its hash, and redirects from an old one', async () => {
+    const api = open()
+    const hash = hashOf(urls(api)['apis/apps/v1'])
+    const pinned = await api.v3('apis/apps/v1', hash)
+    expect(pinned).toMatchObject({ status: 200, headers: { ETag: `"${hash}"`, Vary: 'Accept' } })
+    expect(pinned.headers['Cache-Control']).toContain('immutable')
+    expect((await api.v3('apis/apps/v1', undefined)).headers['Cache-Control']).toBeUndefined()
+    expect(await api.v3('apis/apps/v1', 'OLD')).toMatchObject({
+      status: 301,
+      headers: { Location: `/openapi/v3/apis/apps/v1?hash=${hash}` },
+    })
+    expect(await api.v3('apis/apps/v1', hash, { ifNoneMatch: `"${hash}"` })).toMatchObject({ status: 304 })
+    expect(await api.v3('apis/nothing/v1', undefined)).toMatchObject({ status: 404 })
+    expect(await api.v3('api/v1', undefined, { accept: 'text/html' })).toMatchObject({ status: 406 })
+  })
+
+  it('renders anew only what changed', async () => {
+    const served = [...kinds]
+    const api = open(served)
+    const [before, apps] = [urls(api), await api.v3('apis/apps/v1', undefined)]
+    served[served.length - 1] = widget({ colour: { type: 'string' } })
+    api.invalidate()
+    const after = urls(api)
+    expect(after['apis/example.com/v1']).not.toBe(before['apis/example.com/v1'])
+    expect(after['api/v1']).toBe(before['api/v1'])
+    expect((await api.v3('apis/apps/v1', undefined)).body).toBe(apps.body)
+    const { components } = read(await api.v3('apis/example.com/v1', undefined))
+    expect(components.schemas['com.example.v1.Widget'].properties.spec.properties).toEqual({
+      colour: { type: 'string' },
+    })
+  })
+})
+
+describe('a v3 document', () => {
+  const item = core.paths['/api/v1/namespaces/{namespace}/pods/{name}']
+
+  it('has what kubectl probes in each PATCH', () => {
+    const names = item.patch.parameters.map((one: { name?: string; $ref?: string }) => one.name ?? one.$ref)
+    expect(names).toEqual([
+      'dryRun',
+      'fieldValidation',
+      '#/components/parameters/fieldManager',
+      '#/components/parameters/force',
+    ])
+    expect(item.patch['x-kubernetes-group-version-kind']).toEqual({ group: '', kind: 'Pod', version: 'v1' })
+    expect(Object.keys(item.patch.requestBody.content)).toContain('application/apply-patch+yaml')
+    expect(Object.keys(item.patch.requestBody.content)).toContain('application/strategic-merge-patch+json')
+  })
+
+  it('has every reference it makes', () => {
+    const texts = JSON.stringify(core).matchAll(/"#\/components\/(schemas|parameters)\/([^"]+)"/g)
+    for (const [, section, name] of texts) expect(core.components[section!][name!], name).toBeDefined()
+  })
+
+  it.each<[path: string, method: string, id: string, action: string]>([
+    ['/api/v1/namespaces/{namespace}/pods', 'get', 'listCoreV1NamespacedPod', 'list'],
+    ['/api/v1/namespaces/{namespace}/pods', 'post', 'createCoreV1NamespacedPod', 'post'],
+    ['/api/v1/namespaces/{namespace}/pods', 'delete', 'deleteCoreV1CollectionNamespacedPod', 'deletecollection'],
+    ['/api/v1/pods', 'get', 'listCoreV1PodForAllNamespaces', 'list'],
+    ['/api/v1/namespaces/{namespace}/pods/{name}/status', 'put', 'replaceCoreV1NamespacedPodStatus', 'put'],
+    ['/api/v1/namespaces/{namespace}/pods/{name}/eviction', 'post', 'createCoreV1NamespacedPodEviction', 'post'],
+    ['/api/v1/namespaces/{namespace}/pods/{name}/exec', 'get', 'connectCoreV1GetNamespacedPodExec', 'connect'],
+    ['/api/v1/namespaces/{name}', 'get', 'readCoreV1Namespace', 'get'],
+  ])('%s %s', (path, method, id, action) => {
+    expect(core.paths[path][method]).toMatchObject({
+      operationId: id,
+      'x-kubernetes-action': action,
+      tags: ['core_v1'],
+    })
+  })
+
+  it('describes types with all that merging needs', () => {
+    const { properties } = core.components.schemas['io.k8s.api.core.v1.PodSpec']
+    expect(properties.containers).toMatchObject({
+      description: expect.stringContaining('List of containers belonging to the pod.'),
+      'x-kubernetes-list-map-keys': ['name'],
+      'x-kubernetes-patch-merge-key': 'name',
+      'x-kubernetes-patch-strategy': 'merge',
+      items: { $ref: '#/components/schemas/io.k8s.api.core.v1.Container' },
+    })
+    expect(core.components.schemas['io.k8s.api.core.v1.Pod'].properties.spec).toMatchObject({
+      allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }],
+    })
+    expect(core.components.schemas['io.k8s.api.policy.v1.Eviction']).toBeDefined()
+  })
+
+  it('has the query parameters of streaming subresources', () => {
+    const { parameters } = core.paths['/api/v1/namespaces/{namespace}/pods/{name}/log'].get
+    expect(parameters.map((one: { name: string }) => one.name)).toEqual(expect.arrayContaining(['follow', 'tailLines']))
+  })
+
+  it('has the scale subresource as its own kind', async () => {
+    const { paths } = await document('apis/apps/v1')
+    const { get } = paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale']
+    expect(get['x-kubernetes-group-version-kind']).toEqual({ group: 'autoscaling', kind: 'Scale', version: 'v1' })
+    expect(get.responses['200'].content['application/json'].schema.$ref).toContain('io.k8s.api.autoscaling.v1.Scale')
+  })
+
+  it('offers no strategic merge for custom kinds, and only the verbs there are', async () => {
+    const { paths } = await document('apis/example.com/v1')
+    const { content } = paths['/apis/example.com/v1/namespaces/{namespace}/widgets/{name}'].patch.requestBody
+    expect(Object.keys(content)).not.toContain('application/strategic-merge-patch+json')
+    const reviews = await document('apis/authorization.k8s.io/v1')
+    expect(Object.keys(reviews.paths)).toEqual(['/apis/authorization.k8s.io/v1/subjectaccessreviews'])
+  })
+})
+
+describe('/openapi/v2', () => {
+  const ASKED = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+
+  it('is JSON, with every reference it makes', async () => {
+    const answer = await open().v2({ accept: 'application/json' })
+    const v2 = read(answer)
+    expect(v2).toMatchObject({ swagger: '2.0', info: { version: 'v1.36.0' } })
+    expect(v2.definitions['com.example.v1.Widget'].properties.spec.properties.size).toEqual({ type: 'integer' })
+    for (const [, section, name] of JSON.stringify(v2).matchAll(/"#\/(definitions|parameters)\/([^"]+)"/g)) {
+      expect(v2[section!][name!], name).toBeDefined()
+    }
+  })
+
+  it('is protobuf for those who ask, with the same content', async () => {
+    const answer = await open().v2({ accept: ASKED })
+    expect(answer.headers['Content-Type']).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf')
+    const root = readMessage(answer.body)
+    expect(root.text(1)).toBe('2.0')
+    const names = root
+      .message(9)
+      .messages(1)
+      .map((definition) => definition.text(1))
+    expect(names.sort()).toEqual(Object.keys(read(await open().v2()).definitions).sort())
+    const paths = root.message(8).messages(2)
+    const pod = paths.find((path) => path.text(1) === '/api/v1/namespaces/{namespace}/pods/{name}')
+    const patch = pod!.message(2).message(8)
+    const query = patch.messages(8).map((one) => one.message(1).message(2).message(3).text(4))
+    expect(query).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation']))
+    const extensions = Object.fromEntries(patch.messages(13).map((one) => [one.text(1), one.message(2).text(2)]))
+    expect(JSON.parse(extensions['x-kubernetes-group-version-kind']!)).toEqual({
+      group: '',
+      kind: 'Pod',
+      version: 'v1',
+    })
+  })
+
+  it('answers 304 and 406', async () => {
+    const { headers } = await open().v2()
+    expect(await open().v2({ ifNoneMatch: headers.ETag })).toMatchObject({ status: 304 })
+    expect(await open().v2({ accept: 'text/html' })).toMatchObject({ status: 406 })
+  })
+})
