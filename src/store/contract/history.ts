@@ -43,6 +43,23 @@ async function expectStateAt(store: Store, at: number, state: Record<string, str
   expect(rest.remaining).toBe(0)
 }
 
+async function expectCompacted(
+  store: Store,
+  past: readonly [number, Record<string, string>][],
+  upTo: number,
+): Promise<void> {
+  for (const [revision, state] of past) {
+    if (revision >= upTo) {
+      await expectStateAt(store, revision, state)
+      continue
+    }
+    const error = await store.list('', { at: revision }).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(CompactedError)
+    expect((error as CompactedError).oldest).toBe(upTo)
+    await expect(store.get('/p/a', revision)).rejects.toThrow(CompactedError)
+  }
+}
+
 export function historyContract(stores: TestStores): void {
   it('reads every older state, also after a restart', async () => {
     const store = await stores.open()
@@ -57,17 +74,8 @@ export function historyContract(stores: TestStores): void {
     const past = [...(await storeWithPast(store))]
     const [upTo] = past[5]!
     await store.compact(upTo)
-    for (const reader of [store, await stores.reopen()]) {
-      for (const [revision, state] of past) {
-        if (revision >= upTo) await expectStateAt(reader, revision, state)
-        else {
-          const error = await reader.list('', { at: revision }).catch((error: unknown) => error)
-          expect(error).toBeInstanceOf(CompactedError)
-          expect((error as CompactedError).oldest).toBe(upTo)
-          await expect(reader.get('/p/a', revision)).rejects.toThrow(CompactedError)
-        }
-      }
-    }
+    await expectCompacted(store, past, upTo)
+    await expectCompacted(await stores.reopen(), past, upTo)
   })
 
   it('keeps the whole current state when everything is compacted', async () => {

@@ -111,7 +111,7 @@ export function watchContract(stores: TestStores): void {
       // A report that was under way before the commit may come first.
       while (batch.revision < revision) batch = await askForProgress(store, watch.next())
       expect(batch.changes).toEqual([])
-      expect(batch.revision).toBe(revision)
+      expect(batch.revision).toBeLessThanOrEqual(await store.revision())
     }
     await watch.return?.()
   })

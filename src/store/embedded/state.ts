@@ -1,3 +1,4 @@
+import { KeyIndex } from '../../base/key-index.ts'
 import {
   type Change,
   type ChangeBatch,
@@ -8,7 +9,6 @@ import {
   type Revision,
 } from '../store.ts'
 import { History } from './history.ts'
-import { KeyIndex } from './key-index.ts'
 
 export interface Commit {
   readonly revision: Revision
