@@ -1,0 +1,7 @@
+/** The package's public entry: a Kubernetes control plane in your own process. */
+export type { Client, ResourceClient } from '../client/client.ts'
+export { createClient } from '../client/client.ts'
+export { createHttpTransport, type HttpTransportOptions } from '../client/http-transport.ts'
+export type { ResourceType, Transport } from '../client/transport.ts'
+export { parseStoreChoice, type StoreChoice } from './open-store.ts'
+export { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'

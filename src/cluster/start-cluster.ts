@@ -1,0 +1,154 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type ApiServer, startApiServer } from '../apiserver/server.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type Logger, silentLogger } from '../base/log.ts'
+import { type Random, systemRandom } from '../base/random.ts'
+import { type Client, createClient } from '../client/client.ts'
+import type { Transport } from '../client/transport.ts'
+import type { Store } from '../store/store.ts'
+import { renderKubeconfig } from './admin-kubeconfig.ts'
+import { type ClusterCertificates, loadCertificates } from './certificates.ts'
+import { openStore, type StoreChoice } from './open-store.ts'
+import { apiServerNames, machineAddress } from './server-names.ts'
+
+export interface ClusterOptions {
+  /** The name of the context in `cluster.kubeconfig`. */
+  readonly name?: string
+  /** In memory by default. */
+  readonly store?: StoreChoice
+  /** Where the embedded store and the certificates are kept; needed by the embedded store only. */
+  readonly dataDir?: string
+  /** Where to serve HTTPS: a free port of the loopback address by default, `false` for in-process use alone. */
+  readonly listen?: { readonly host?: string; readonly port?: number } | false
+  readonly serviceCidrs?: readonly string[]
+  readonly nodePortRange?: { readonly from: number; readonly to: number }
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly log?: Logger
+}
+
+/** A running control plane. Dispose it to stop everything it started. */
+export interface Cluster extends AsyncDisposable {
+  /** Acts as an administrator, in the same process: no HTTP, no JSON. */
+  readonly client: Client
+  readonly transport: Transport
+  /** `https://127.0.0.1:6443`; undefined if the cluster does not listen. */
+  readonly url: string | undefined
+  /** What kubectl needs, as the text of a kubeconfig file. */
+  readonly kubeconfig: string
+  readonly store: Store
+  /** Acts as another user. */
+  transportFor(user: { readonly name: string; readonly groups: readonly string[] }): Transport
+}
+
+const ADMIN = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
+const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
+const LOOPBACK = '127.0.0.1'
+
+/** Starts a Kubernetes control plane in this process. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { clock = systemClock, random = systemRandom, log = silentLogger, listen = {} } = options
+  const serviceCidrs = options.serviceCidrs ?? DEFAULT_SERVICE_CIDRS
+  const choice = options.store ?? { type: 'memory' }
+  const stack = new AsyncDisposables()
+  try {
+    const address = listen && {
+      host: listen.host ?? LOOPBACK,
+      port: await freePort(listen.host ?? LOOPBACK, listen.port),
+    }
+    const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
+    const store = stack.use(await openStore(choice, place))
+    const apiServer = stack.use(
+      await startApiServer({
+        store,
+        sharedStore: choice.type === 'etcd',
+        clock,
+        random,
+        log,
+        serviceCidrs,
+        ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
+        ...(address && { advertise: { host: machineAddress(), port: address.port } }),
+      }),
+    )
+    const served =
+      address && (await serve(apiServer, address, await certificatesOf(options, clock, serviceCidrs, address.host)))
+    return cluster(apiServer, store, served || undefined, options.name ?? 'sampan', () => stack.dispose())
+  } catch (error) {
+    await stack.dispose()
+    throw error
+  }
+}
+
+interface Served {
+  readonly url: string
+  readonly certificates: ClusterCertificates
+}
+
+function certificatesOf(options: ClusterOptions, clock: Clock, serviceCidrs: readonly string[], host: string) {
+  const serverNames = apiServerNames(serviceCidrs, [machineAddress(), ...(isWildcard(host) ? [] : [host])])
+  const dir = options.dataDir === undefined ? {} : { dir: join(options.dataDir, 'pki') }
+  return loadCertificates({ ...dir, clock, serverNames })
+}
+
+async function serve(
+  apiServer: ApiServer,
+  address: { host: string; port: number },
+  certificates: ClusterCertificates,
+): Promise<Served> {
+  const tls = { ...certificates.server, clientCa: certificates.ca.cert }
+  const { port } = await apiServer.listen({ ...address, tls })
+  const host = isWildcard(address.host) ? LOOPBACK : address.host
+  return { url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, certificates }
+}
+
+function cluster(
+  apiServer: ApiServer,
+  store: Store,
+  served: Served | undefined,
+  name: string,
+  dispose: () => Promise<void>,
+): Cluster {
+  const transport = apiServer.transport(ADMIN)
+  return {
+    client: createClient(transport),
+    transport,
+    url: served?.url,
+    get kubeconfig() {
+      if (!served) throw new Error('this cluster does not listen, so no kubeconfig can reach it')
+      const { ca, admin } = served.certificates
+      return renderKubeconfig({ name, server: served.url, ca: ca.cert, client: admin })
+    },
+    store,
+    transportFor: (user) => apiServer.transport(user),
+    [Symbol.asyncDispose]: dispose,
+  }
+}
+
+const isWildcard = (host: string) => host === '0.0.0.0' || host === '::'
+
+/** The API server writes its own address into the cluster before it listens, so a free port is chosen first. */
+async function freePort(host: string, port = 0): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject)
+    probe.listen(port, host, resolve)
+  })
+  const bound = (probe.address() as AddressInfo).port
+  await new Promise((resolve) => probe.close(resolve))
+  return bound
+}
+
+/** Disposes in the opposite order of use, once. */
+class AsyncDisposables {
+  readonly #items: AsyncDisposable[] = []
+
+  use<T extends AsyncDisposable>(item: T): T {
+    this.#items.push(item)
+    return item
+  }
+
+  async dispose(): Promise<void> {
+    for (let item = this.#items.pop(); item; item = this.#items.pop()) await item[Symbol.asyncDispose]()
+  }
+}
