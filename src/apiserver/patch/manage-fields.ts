@@ -129,8 +129,8 @@ export function isUnchanged(draft: KubernetesObject, old: KubernetesObject): boo
   const entries = draft.metadata.managedFields
   const before = old.metadata.managedFields
   if (entries?.length !== before?.length) return false
-  const isSame = (entry: ManagedFieldsEntry, i: number) => deepEqual({ ...entry, time: before?.[i]?.time }, before?.[i])
-  if (entries !== before && !entries?.every(isSame)) return false
+  const isKnown = (entry: ManagedFieldsEntry) => before?.some((one) => deepEqual({ ...entry, time: one.time }, one))
+  if (entries !== before && !entries?.every(isKnown)) return false
   return deepEqual({ ...draft, metadata: { ...draft.metadata, managedFields: before } }, old)
 }
 
