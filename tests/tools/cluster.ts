@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import { type ApiAccess, connect } from './api.ts'
 
 const execute = promisify(execFile)
-const CLI = path.resolve(import.meta.dirname, '..', '..', 'dist', 'bin', 'sampan.js')
+/** The built tool, or another one to try: an installed package, an older version. */
+const CLI = process.env.SAMPAN_CLI ?? path.resolve(import.meta.dirname, '..', '..', 'dist', 'bin', 'sampan.js')
 
 export interface ClusterOptions {
   store?: 'embedded' | 'memory'
