@@ -1,0 +1,50 @@
+import type { CustomResourceDefinition } from '../../../generated/apiextensions-v1.ts'
+import { defineKind } from '../../../kind.ts'
+import { builtinSchema } from '../../../schema/builtin.ts'
+import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
+import { defaultWebhookClient } from '../../admissionregistration/webhook-client.ts'
+import { validateDefinitionUpdate, validateStoredVersions } from './update-validation.ts'
+import { validateDefinition } from './validation.ts'
+
+export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  namespaced: false,
+  schema: builtinSchema('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition'),
+  unconditionalUpdate: false,
+  defaults,
+  prepareCreate: (draft) => {
+    draft.metadata.generation = 1
+    draft.status = {}
+    storeNewVersion(draft)
+  },
+  prepareUpdate: (draft, old) => {
+    prepareUpdateWithStatus(draft, old)
+    storeNewVersion(draft)
+  },
+  validate: validateDefinition,
+  validateUpdate: validateDefinitionUpdate,
+  subresources: { status: statusSubresource<CustomResourceDefinition>({ validateUpdate: validateStoredVersions }) },
+})
+
+function defaults({ spec }: CustomResourceDefinition): void {
+  if (!spec) return
+  if (spec.names?.kind) {
+    spec.names.singular ||= spec.names.kind.toLowerCase()
+    spec.names.listKind ||= `${spec.names.kind}List`
+  }
+  spec.conversion ??= { strategy: 'None' }
+  defaultWebhookClient(spec.conversion.webhook?.clientConfig)
+}
+
+/** Whatever version was ever stored is remembered until someone has migrated its objects. */
+function storeNewVersion(draft: CustomResourceDefinition): void {
+  const storage = draft.spec?.versions?.find((version) => version.storage)?.name
+  const stored = draft.status?.storedVersions ?? []
+  if (storage !== undefined && !stored.includes(storage))
+    draft.status = { ...draft.status, storedVersions: [...stored, storage] }
+}
