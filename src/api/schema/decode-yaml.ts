@@ -1,6 +1,6 @@
 import type { Document, Tags } from 'yaml'
 import { badRequest } from '../meta/api-error.ts'
-import type { DecodedBody } from './decode.ts'
+import { type DecodedBody, decodeText } from './decode.ts'
 import { countKeys } from './json-scan.ts'
 
 /** More references to anchors than any real manifest has. */
@@ -12,8 +12,10 @@ const MAXIMUM_DEPTH = 1000
  * A YAML body as kubectl and the upstream server read it: version 1.1 (`yes` and `on` are true, 0644 is octal), but
  * times stay text. Only the first document counts. Loads the parser on first use.
  */
-export async function decodeYaml(text: string): Promise<DecodedBody> {
+export async function decodeYaml(body: string | Buffer): Promise<DecodedBody> {
   const { parseDocument } = await import('yaml')
+  const text = typeof body === 'string' ? body : decodeText(body)
+  if (text === undefined) throw yamlError('control characters are not allowed')
   try {
     const document = parseDocument(text, { version: '1.1', customTags: plainTags, logLevel: 'silent' })
     const fatal = document.errors.find((e) => e.code !== 'DUPLICATE_KEY' && e.code !== 'MULTIPLE_DOCS')

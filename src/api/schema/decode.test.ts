@@ -58,6 +58,19 @@ describe('malformed JSON', () => {
     expect(() => decodeJson(Buffer.from(text))).toThrow(`json parse error: ${error}`)
   })
 
+  it.each<[bytes: Buffer, error: string]>([
+    [Buffer.from(''), `couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)`],
+    [Buffer.from('{"a"'), `couldn't get version/kind; json parse error: unexpected end of JSON input ({"a")`],
+    [
+      Buffer.from('[]'),
+      'couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)',
+    ],
+    [Buffer.from('x'.repeat(40)), `invalid character 'x' looking for beginning of value (${'78'.repeat(30)} ...)`],
+  ])('%s instead of a Pod', (bytes, error) => {
+    expect(() => decodeJson(bytes, 'Pod')).toThrow('the object provided is unrecognized (must be of type Pod): ')
+    expect(() => decodeJson(bytes, 'Pod')).toThrow(error)
+  })
+
   it('refuses invalid UTF-8 and deep nesting', () => {
     expect(() => decodeJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow('invalid UTF-8')
     expect(() => decodeJson(Buffer.from('['.repeat(1_000_000)))).toThrow('exceeded max depth')
@@ -94,6 +107,10 @@ describe('YAML', () => {
     ['a: 1\n---\na: 2', { a: 1 }],
   ])('%j', async (text, value) => {
     expect((await decodeYaml(text)).value).toEqual(value)
+  })
+
+  it('refuses invalid UTF-8', async () => {
+    await expect(decodeYaml(Buffer.from([0x61, 0x3a, 0x20, 0xff]))).rejects.toThrow('yaml: control characters')
   })
 
   it('makes no object shared by aliases', async () => {

@@ -17,21 +17,58 @@ export interface DecodedBody {
 /** Deeper documents are only sent to exhaust a parser. */
 const MAXIMUM_DEPTH = 1000
 
-/** Throws a bad request if the bytes are no JSON, no UTF-8, or nested too deep. The last of two equal keys wins. */
-export function decodeJson(bytes: Buffer): DecodedBody {
+/**
+ * Throws a bad request if the bytes are no JSON, no UTF-8, or nested too deep. The last of two equal keys wins. With
+ * `expectedKind` the value must be an object, and the message names that kind.
+ */
+export function decodeJson(bytes: Buffer, expectedKind?: string): DecodedBody {
+  const fail = (why: string) => unrecognized(why, bytes, expectedKind)
   const { keys, depth } = scanJson(bytes)
-  if (depth > MAXIMUM_DEPTH) throw unreadable('exceeded max depth')
-  const ascii = isAscii(bytes)
-  if (!ascii && !isUtf8(bytes)) throw unreadable('invalid UTF-8 in JSON text')
-  const text = bytes.toString(ascii ? 'latin1' : 'utf8')
+  if (depth > MAXIMUM_DEPTH) throw fail('exceeded max depth')
+  const text = decodeText(bytes)
+  if (text === undefined) throw fail('invalid UTF-8 in the text')
+  const value = parse(text, fail)
+  if (expectedKind !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+    const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+    throw fail(`json: cannot unmarshal ${value === null ? 'null' : type} into Go value of type ${TYPE_META}`)
+  }
+  return { value, keys, duplicates: [], text }
+}
+
+/** What upstream reads first of every object. */
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+/** The text of UTF-8 bytes; undefined if they are none. Plain ASCII, the usual case, is quicker to read. */
+export function decodeText(bytes: Buffer): string | undefined {
+  if (isAscii(bytes)) return bytes.toString('latin1')
+  return isUtf8(bytes) ? bytes.toString() : undefined
+}
+
+function parse(text: string, fail: (why: string) => ApiError): unknown {
   try {
-    return { value: JSON.parse(text), keys, duplicates: [], text }
+    return JSON.parse(text)
   } catch {
-    throw unreadable(readJson(text) ?? 'invalid JSON')
+    throw fail(readJson(text) ?? 'invalid JSON')
   }
 }
 
-const unreadable = (why: string): ApiError => badRequest(`couldn't get version/kind; json parse error: ${why}`)
+const SHOWN_BYTES = 30
+
+function unrecognized(why: string, bytes: Buffer, expectedKind: string | undefined): ApiError {
+  const message = `couldn't get version/kind; json parse error: ${why}`
+  if (expectedKind === undefined) return badRequest(message)
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${expectedKind}): ${message} (${summary(bytes)})`,
+  )
+}
+
+/** The start of a body, as upstream shows it: hexadecimal unless it looks like JSON. */
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return '<empty>'
+  const start = bytes.subarray(0, SHOWN_BYTES).toString(bytes[0] === 0x7b ? 'utf8' : 'hex')
+  return bytes.length > SHOWN_BYTES ? `${start} ...` : start
+}
 
 /**
  * What a strict client wants to hear, in the order of the text: `unknown field "spec.foo"`,
