@@ -1,5 +1,5 @@
 import type { FieldsV1, Json, JsonObject } from '../../api/meta/object.ts'
-import { LEAF } from './field-set.ts'
+import { LEAF, setOf } from './field-set.ts'
 import { elementOfField, isGranularObject, itemElements, type MergeShape } from './merge-shape.ts'
 
 /** The fields that an applied configuration names, and where it does not fit the schema. */
@@ -26,7 +26,8 @@ function objectFields(object: JsonObject, shape: MergeShape, path: string, error
     }
     const fields = valueFields(value, child, `${path}.${name}`, errors)
     // A key of a map is owned itself; a field of a struct only through what is in it.
-    if (fields !== undefined) node[elementOfField(shape, name)] = known ? fields : asMember(fields)
+    if (fields === undefined || (child.ignored && !setOf(fields))) continue
+    node[elementOfField(shape, name)] = known ? fields : asMember(fields)
   }
   return node
 }

@@ -1,6 +1,6 @@
 import type { FieldsV1, Json, JsonObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
-import { type FieldSet, LEAF, union } from './field-set.ts'
+import { type FieldSet, LEAF, setOf, union } from './field-set.ts'
 import { ownField } from './json-value.ts'
 import { isGranularObject, itemElements, type MergeShape, UNKNOWN_SHAPE } from './merge-shape.ts'
 
@@ -145,8 +145,12 @@ export function newObjectFields(object: JsonObject, shape: MergeShape, isInline:
     const value = object[name]
     if (value === undefined || shape.ignored?.has(name)) continue
     const known = shape.fields?.get(name)
-    if (known) node[known.element] = typeof value === 'object' ? newFields(value!, known.shape, known.isInline) : LEAF
-    else node[`f:${name}`] = typeof value === 'object' ? newFields(value!, shape.others ?? UNKNOWN_SHAPE, false) : LEAF
+    if (typeof value !== 'object') node[known ? known.element : `f:${name}`] = LEAF
+    else if (!known) node[`f:${name}`] = newFields(value, shape.others ?? UNKNOWN_SHAPE, false)
+    else {
+      const fields = newFields(value, known.shape, known.isInline)
+      if (!known.shape.ignored || setOf(fields)) node[known.element] = fields
+    }
   }
   return node
 }

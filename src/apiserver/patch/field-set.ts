@@ -86,7 +86,7 @@ export function without(a: FieldSet, b: FieldSet): FieldSet {
     result[element] = rest
     if (element !== '.') isEmpty = false
   }
-  if (isEmpty) return '.' in result ? LEAF : undefined
+  if (isEmpty) return isMember(a) ? LEAF : undefined
   return result
 }
 

@@ -38,7 +38,8 @@ function pruned(
   if (Array.isArray(value)) return prunedList(value, before, now, shape)
   if (!isObject(value) || isEmpty(value)) return value
   pruneObject(value, before, now, shape)
-  return isEmpty(value) ? undefined : value
+  // An emptied map stays only if somebody asked for an empty one.
+  return isEmpty(value) && !(now !== undefined && isMember(now)) ? undefined : value
 }
 
 function prunedList(list: Json[], before: FieldsV1, now: FieldSet, shape: MergeShape): Json | undefined {
