@@ -1,3 +1,4 @@
+import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
 import type { Clock } from '../base/clock.ts'
 import { formatIP, parseCIDR } from '../base/ip-address.ts'
@@ -29,6 +30,7 @@ import { evictPod } from './registry/action/evict.ts'
 import { reviewActions } from './registry/action/reviews.ts'
 import { Actions } from './registry/actions.ts'
 import { encodeObject } from './registry/encoding.ts'
+import { KeyLock } from './registry/key-lock.ts'
 import type { Machinery } from './registry/machinery.ts'
 import { createServiceAllocator } from './registry/service/allocator.ts'
 import { RequestMetrics } from './request-metrics.ts'
@@ -45,6 +47,8 @@ export interface ApiServerOptions {
   readonly metrics?: MetricsRegistry
   readonly serviceCidrs: readonly string[]
   readonly nodePortRange?: { readonly from: number; readonly to: number }
+  /** The kinds that are served from the start; by default all that are built in. */
+  readonly kinds?: Iterable<Kind>
   /** Where clients reach this server, told in discovery and by the Service `kubernetes`. */
   readonly advertise?: { readonly host: string; readonly port: number }
 }
@@ -127,9 +131,10 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed) {
   const machinery: Machinery = {
     store,
     feed,
-    kinds: new KindTable(builtinKinds),
+    kinds: new KindTable(options.kinds ?? builtinKinds),
     admission: new AdmissionChain(admissionPlugins(feed)),
     allocators: new Map([['services', allocator]]),
+    locks: new KeyLock(),
     clock,
     random,
     log,

@@ -84,8 +84,8 @@ function sendDiscovery(discovery: Discovery, exchange: Exchange, path: string): 
     etag: document.etag,
     vary: 'Accept',
   }
-  if (exchange.headers['if-none-match'] === document.etag) return exchange.send(304, headers, [])
-  exchange.send(200, headers, document.body)
+  const isKnown = exchange.headers['if-none-match'] === document.etag
+  exchange.send(isKnown ? 304 : 200, headers, isKnown ? [] : document.body)
 }
 
 function findDocument(discovery: Discovery, exchange: Exchange, path: string): DiscoveryDocument | undefined {

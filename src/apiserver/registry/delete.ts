@@ -20,12 +20,17 @@ export async function deleteOne(machinery: Machinery, request: ResourceRequest):
   return deleteNamed(machinery, request, parseDeleteOptions(request))
 }
 
-export async function deleteNamed(
+export function deleteNamed(machinery: Machinery, request: ResourceRequest, options: DeleteOptions): Promise<Answer> {
+  const target = targetOf(machinery, request)
+  return machinery.locks.run(target.key, () => deleteLocked(machinery, request, options, target))
+}
+
+async function deleteLocked(
   machinery: Machinery,
   request: ResourceRequest,
   options: DeleteOptions,
+  target: Target,
 ): Promise<Answer> {
-  const target = targetOf(machinery, request)
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const current = await readForUpdate(machinery, target)
     if (!current) throw objectNotFound(target.ref, request.name)

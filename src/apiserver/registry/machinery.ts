@@ -10,6 +10,7 @@ import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import type { Allocator } from './allocation.ts'
+import type { KeyLock } from './key-lock.ts'
 import type { ResourceRequest } from './request.ts'
 
 /** What the verbs work with. */
@@ -20,6 +21,7 @@ export interface Machinery {
   readonly admission: AdmissionChain
   /** By `plural.group` of the kinds that take from shared pools. */
   readonly allocators: ReadonlyMap<string, Allocator>
+  readonly locks: KeyLock
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger

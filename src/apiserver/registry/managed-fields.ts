@@ -1,6 +1,6 @@
 import type { Kind } from '../../api/kind.ts'
-import type { KubernetesObject } from '../../api/meta/object.ts'
-import { deepEqual } from '../../base/deep-equal.ts'
+import { apiVersionOf, type FieldsV1, type KubernetesObject } from '../../api/meta/object.ts'
+import { manageFields } from '../patch/manage-fields.ts'
 import type { ResourceRequest } from './request.ts'
 import type { WriteOptions } from './write-options.ts'
 
@@ -13,7 +13,25 @@ export interface FieldRecord {
   readonly now: number
 }
 
-/** Notes in metadata.managedFields who set what. */
-export function recordFields(_record: FieldRecord): void {}
+/** Notes in metadata.managedFields who set what. An apply has done so already. */
+export function recordFields({ draft, old, kind, request, options, now }: FieldRecord): void {
+  if (request.patchType === 'application/apply-patch+yaml') return
+  manageFields({
+    draft,
+    old,
+    manager: options.fieldManager,
+    apiVersion: apiVersionOf(kind),
+    subresource: request.subresource,
+    now,
+    schema: kind.schema,
+  })
+}
 
-export const isUnchanged = (draft: KubernetesObject, old: KubernetesObject) => deepEqual(draft, old)
+const STATUS: FieldsV1 = { 'f:status': {} }
+const ALL_BUT_STATUS: FieldsV1 = { 'f:spec': {}, 'f:metadata': { 'f:labels': {}, 'f:ownerReferences': {} } }
+
+/** What a request through this door cannot set, and so never owns. */
+export function resetFields(kind: Kind, subresource: string): FieldsV1 | undefined {
+  if (subresource === 'status') return ALL_BUT_STATUS
+  return subresource === '' && kind.subresources.status ? STATUS : undefined
+}

@@ -12,6 +12,7 @@ import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { ConflictError } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/plugin.ts'
+import { isUnchanged } from '../patch/manage-fields.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { type Allocation, allocatorOf } from './allocation.ts'
 import type { Answer } from './answer.ts'
@@ -21,7 +22,7 @@ import { decodeObject } from './decode.ts'
 import { isReadyToGo } from './delete.ts'
 import { encodeObject, stamped, unstored } from './encoding.ts'
 import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
-import { isUnchanged, recordFields } from './managed-fields.ts'
+import { recordFields } from './managed-fields.ts'
 import { adoptName, adoptNamespace, keepServerFields } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
 import { validateChanged } from './validation.ts'
@@ -75,13 +76,25 @@ function checkPreconditions(request: ResourceRequest, draft: KubernetesObject, c
  * Computes a new state from the current one and stores it if nobody was faster; otherwise computes it again.
  * `compute` returns a private draft in the requested version; it may throw to give up.
  */
-export async function change(
+export function change(
   machinery: Machinery,
   request: ResourceRequest,
   options: WriteOptions,
-  compute: (current: CachedObject) => KubernetesObject | Promise<KubernetesObject>,
+  compute: Compute,
 ): Promise<CachedObject> {
   const target = targetOf(machinery, request)
+  return machinery.locks.run(target.key, () => changeLocked(machinery, request, options, target, compute))
+}
+
+type Compute = (current: CachedObject) => KubernetesObject | Promise<KubernetesObject>
+
+async function changeLocked(
+  machinery: Machinery,
+  request: ResourceRequest,
+  options: WriteOptions,
+  target: Target,
+  compute: Compute,
+): Promise<CachedObject> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const current = await readForUpdate(machinery, target)
     if (!current) throw objectNotFound(target.ref, request.name)

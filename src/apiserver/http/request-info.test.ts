@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { parsePath } from './request-info.ts'
+
+const nothing = { namespace: '', name: '', subresource: '', rest: '', watchPath: false }
+
+describe('parsePath', () => {
+  it.each([
+    ['/api/v1/pods', { group: '', version: 'v1', resource: 'pods' }],
+    ['/api/v1/namespaces', { group: '', version: 'v1', resource: 'namespaces' }],
+    ['/api/v1/namespaces/a', { group: '', version: 'v1', resource: 'namespaces', name: 'a' }],
+    [
+      '/api/v1/namespaces/a/status',
+      { group: '', version: 'v1', resource: 'namespaces', name: 'a', subresource: 'status' },
+    ],
+    ['/api/v1/namespaces/a/pods', { group: '', version: 'v1', resource: 'pods', namespace: 'a' }],
+    ['/api/v1/namespaces/a/pods/b', { group: '', version: 'v1', resource: 'pods', namespace: 'a', name: 'b' }],
+    [
+      '/apis/apps/v1/namespaces/a/deployments/b/scale',
+      { group: 'apps', version: 'v1', resource: 'deployments', namespace: 'a', name: 'b', subresource: 'scale' },
+    ],
+    [
+      '/api/v1/nodes/n/proxy/a/b',
+      { group: '', version: 'v1', resource: 'nodes', name: 'n', subresource: 'proxy', rest: 'a/b' },
+    ],
+    ['/api/v1/watch/pods', { group: '', version: 'v1', resource: 'pods', watchPath: true }],
+    [
+      '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode',
+      { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles', name: 'system:node' },
+    ],
+    ['/api/v1/pods/', { group: '', version: 'v1', resource: 'pods' }],
+  ])('%s is a resource', (path, info) => {
+    expect(parsePath(path)).toEqual({ isResource: true, ...nothing, ...info })
+  })
+
+  it.each(['/', '/api', '/api/v1', '/api/v1/', '/apis', '/apis/apps', '/apis/apps/v1', '/healthz', '/openapi/v3', ''])(
+    '%s is no resource',
+    (path) => expect(parsePath(path)).toEqual({ isResource: false, path }),
+  )
+
+  it.each(['/api/v1/namespaces/a%2Fb/pods', '/api/v1/pods/%zz', '/api/v1/namespaces/a/pods/%00'])(
+    '%s is refused',
+    (path) => {
+      expect(() => parsePath(path)).toThrow(expect.objectContaining({ code: 400 }))
+    },
+  )
+})
