@@ -26,7 +26,10 @@ interface Outcome {
 
 function send(session: ClientHttp2Session, request: FuzzRequest): Promise<Outcome | 'aborted' | 'hung'> {
   return new Promise((resolve, reject) => {
-    const stream = session.request({ ':method': request.method, ':path': request.path, ...request.headers })
+    const stream = session.request(
+      { ':method': request.method, ':path': request.path, ...request.headers },
+      { endStream: request.body === undefined },
+    )
     const chunks: Buffer[] = []
     let status = 0
     const timer = setTimeout(() => {
@@ -48,6 +51,7 @@ function send(session: ClientHttp2Session, request: FuzzRequest): Promise<Outcom
       else reject(error)
     })
     stream.on('close', () => request.abortAfter !== undefined && done('aborted'))
+    if (request.body === undefined) return
     if (request.abortAfter === undefined) return void stream.end(request.body)
     stream.write(Buffer.from(request.body ?? '').subarray(0, request.abortAfter), () => stream.close(8))
   })

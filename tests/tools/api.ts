@@ -75,8 +75,9 @@ export function connect(kubeconfig: string): ApiAccess {
     return session
   }
   const send = (method: string, path: string, { body, headers }: RequestOptions = {}) => {
-    const stream = open().request({ accept: JSON_TYPE, ...headers, ':method': method, ':path': path })
-    stream.end(body)
+    const endStream = body === undefined
+    const stream = open().request({ accept: JSON_TYPE, ...headers, ':method': method, ':path': path }, { endStream })
+    if (!endStream) stream.end(body)
     return stream
   }
   const request = async (method: string, path: string, options?: RequestOptions) =>

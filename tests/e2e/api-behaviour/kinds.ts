@@ -92,7 +92,7 @@ export const RESOURCE_CASES: readonly ResourceCase[] = [
     'Service',
     'services',
     true,
-    { spec: { ports: [{ port: 80 }], selector: labels } },
+    { spec: { type: 'LoadBalancer', ports: [{ port: 80 }], selector: labels } },
     { status: { loadBalancer: { ingress: [{ ip: '203.0.113.1', ipMode: 'VIP' }] } } },
   ),
   resource('v1', 'LimitRange', 'limitranges', true, { spec: { limits: [{ type: 'Pod', max: { cpu: '64' } }] } }),

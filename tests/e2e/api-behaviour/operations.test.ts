@@ -14,8 +14,8 @@ const everywhere = (resource: ResourceCase) => `${groupPath(resource)}/${resourc
 const inNamespace = (resource: ResourceCase) =>
   resource.namespaced ? `${groupPath(resource)}/namespaces/${NAMESPACE}/${resource.plural}` : everywhere(resource)
 
-const tag = (resource: ResourceCase) =>
-  `${resource.kind}-${resource.version}-${resource.group}`.toLowerCase().slice(0, 60)
+const tag = ({ kind, version, group }: ResourceCase) =>
+  `${kind}-${version}-${group.split('.')[0] || 'core'}`.toLowerCase()
 const selected = (resource: ResourceCase) => `labelSelector=test%3D${tag(resource)}`
 
 function objectOf(resource: ResourceCase, index: number): Json {
