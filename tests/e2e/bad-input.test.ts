@@ -278,7 +278,7 @@ const BODIES: Row[] = [
     '{"metadata":{"name":"kept","resourceVersion":"x"}}',
     400,
     'BadRequest',
-    /resourceVersion/,
+    /resource version/,
   ],
   ['a POST to an object', 'POST', `${CONFIG_MAPS}/kept`, json, map({}), 405, 'MethodNotAllowed', /./],
   ['a PATCH without a type', 'PATCH', `${CONFIG_MAPS}/kept`, json, '{}', 415, 'UnsupportedMediaType', /./],
