@@ -5,6 +5,7 @@ import type { OpenApiData } from './openapi-data.ts'
 import type { GroupVersionKind } from './operations.ts'
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1'
+export const API_RESOURCE_LIST = `${META}.APIResourceList`
 export const STATUS = `${META}.Status`
 export const PATCH = `${META}.Patch`
 export const DELETE_OPTIONS = `${META}.DeleteOptions`

@@ -15,12 +15,17 @@ export interface OpenApiData {
   readonly connect: Readonly<Record<string, readonly QueryParameter[]>>
 }
 
-let loaded: Promise<OpenApiData> | undefined
+let kept: WeakRef<OpenApiData> | undefined
 
-/** Unpacked on first use: a server that nobody asks never pays for it. */
-export function openApiData(): Promise<OpenApiData> {
-  loaded ??= import('./generated/openapi-data.ts').then(
-    ({ OPENAPI_DATA }) => JSON.parse(gunzipSync(Buffer.from(OPENAPI_DATA, 'base64')).toString()) as OpenApiData,
-  )
-  return loaded
+/**
+ * Unpacked when a document is to be rendered: a server that nobody asks never pays for it, and one that was asked
+ * keeps only the documents.
+ */
+export async function openApiData(): Promise<OpenApiData> {
+  const known = kept?.deref()
+  if (known !== undefined) return known
+  const { OPENAPI_DATA } = await import('./generated/openapi-data.ts')
+  const data = JSON.parse(gunzipSync(Buffer.from(OPENAPI_DATA, 'base64')).toString()) as OpenApiData
+  kept = new WeakRef(data)
+  return data
 }

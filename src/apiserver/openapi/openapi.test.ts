@@ -31,6 +31,7 @@ const kinds: Kind[] = [
       status: part,
       eviction: { type: 'action', verbs: ['create'], group: 'policy', version: 'v1', kind: 'Eviction' },
       exec: { type: 'action', verbs: ['get', 'create'], group: '', version: 'v1', kind: 'PodExecOptions' },
+      proxy: { type: 'action', verbs: ['get', 'update'], group: '', version: 'v1', kind: 'PodProxyOptions' },
       log: { type: 'action', verbs: ['get'], group: '', version: 'v1', kind: 'Pod' },
     },
   }),
@@ -127,6 +128,12 @@ describe('a v3 document', () => {
     ['/api/v1/namespaces/{namespace}/pods/{name}/eviction', 'post', 'createCoreV1NamespacedPodEviction', 'post'],
     ['/api/v1/namespaces/{namespace}/pods/{name}/exec', 'get', 'connectCoreV1GetNamespacedPodExec', 'connect'],
     ['/api/v1/namespaces/{name}', 'get', 'readCoreV1Namespace', 'get'],
+    [
+      '/api/v1/namespaces/{namespace}/pods/{name}/proxy/{path}',
+      'put',
+      'connectCoreV1PutNamespacedPodProxyWithPath',
+      'connect',
+    ],
   ])('%s %s', (path, method, id, action) => {
     expect(core.paths[path][method]).toMatchObject({
       operationId: id,
@@ -167,7 +174,10 @@ describe('a v3 document', () => {
     const { content } = paths['/apis/example.com/v1/namespaces/{namespace}/widgets/{name}'].patch.requestBody
     expect(Object.keys(content)).not.toContain('application/strategic-merge-patch+json')
     const reviews = await document('apis/authorization.k8s.io/v1')
-    expect(Object.keys(reviews.paths)).toEqual(['/apis/authorization.k8s.io/v1/subjectaccessreviews'])
+    expect(Object.keys(reviews.paths)).toEqual([
+      '/apis/authorization.k8s.io/v1/',
+      '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    ])
   })
 })
 

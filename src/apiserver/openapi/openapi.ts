@@ -3,8 +3,8 @@ import type { Kind } from '../../api/kind.ts'
 import type { JsonObject } from '../../api/meta/object.ts'
 import { fromStructural } from './custom-definitions.ts'
 import { DefinitionIndex } from './definition-index.ts'
-import { openApiData } from './openapi-data.ts'
-import { operationsOf, rootPath } from './operations.ts'
+import { type OpenApiData, openApiData } from './openapi-data.ts'
+import { operationsOf, resourcesOperation, rootPath } from './operations.ts'
 import { renderV2 } from './v2.ts'
 import { encodeV2 } from './v2-protobuf.ts'
 import { renderV3 } from './v3.ts'
@@ -43,7 +43,6 @@ export class OpenApi {
   readonly #options: OpenApiOptions
   /** By path below `/openapi/v3/`, such as `apis/apps/v1`. */
   #entries: ReadonlyMap<string, GroupVersionEntry> | undefined
-  #index: DefinitionIndex | undefined
   readonly #documents = new Map<string, { hash: string; body: Buffer }>()
 
   constructor(options: OpenApiOptions) {
@@ -53,7 +52,6 @@ export class OpenApi {
   /** Kinds came, went or changed. Group versions that stayed as they are keep their documents. */
   invalidate(): void {
     this.#entries = undefined
-    this.#index = undefined
   }
 
   /** `/openapi/v3`: where the document of each group version is. */
@@ -104,21 +102,23 @@ export class OpenApi {
 
   async #renderV3(kinds: readonly Kind[]): Promise<Buffer> {
     const data = await openApiData()
-    const document = renderV3(kinds.flatMap(operationsOf), await this.#definitions(), data, this.#options.version)
-    return Buffer.from(JSON.stringify(document))
+    const operations = [resourcesOperation(kinds[0]!), ...kinds.flatMap(operationsOf)]
+    return Buffer.from(JSON.stringify(renderV3(operations, this.#definitions(data), data, this.#options.version)))
   }
 
   async #renderV2(asProtobuf: boolean): Promise<Buffer> {
     const data = await openApiData()
-    const kinds = [...this.#options.kinds()]
-    const document = renderV2(kinds.flatMap(operationsOf), await this.#definitions(), data, this.#options.version)
+    const groupVersions = [...this.#groupVersions().values()]
+    const operations = groupVersions.flatMap(({ kinds }) => [
+      resourcesOperation(kinds[0]!),
+      ...kinds.flatMap(operationsOf),
+    ])
+    const document = renderV2(operations, this.#definitions(data), data, this.#options.version)
     return asProtobuf ? encodeV2(document) : Buffer.from(JSON.stringify(document))
   }
 
-  async #definitions(): Promise<DefinitionIndex> {
-    const data = await openApiData()
-    this.#index ??= new DefinitionIndex(data, this.#options.kinds(), (kind) => this.#options.described?.(kind))
-    return this.#index
+  #definitions(data: OpenApiData): DefinitionIndex {
+    return new DefinitionIndex(data, this.#options.kinds(), (kind) => this.#options.described?.(kind))
   }
 
   #groupVersions(): ReadonlyMap<string, GroupVersionEntry> {

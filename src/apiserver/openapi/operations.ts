@@ -17,12 +17,13 @@ export interface Operation {
   /** `x-kubernetes-action` */
   readonly action: string
   readonly description: string
-  readonly gvk: GroupVersionKind
+  /** Undefined for the one operation that is about no kind. */
+  readonly gvk: GroupVersionKind | undefined
   readonly query: readonly string[]
   /** A subresource such as `pods/log` whose own query parameters are added. */
   readonly connect?: string
   readonly body?: 'object' | 'patch' | 'delete-options'
-  readonly answer: 'object' | 'list' | 'status' | 'text'
+  readonly answer: 'object' | 'list' | 'status' | 'text' | 'resources'
   readonly listKind: string
   /** Custom resources know no strategic merge patch. */
   readonly strategicMerge: boolean
@@ -81,7 +82,7 @@ const FORMS: Readonly<Record<Exclude<Verb, 'watch'>, Form>> = {
     method: 'post',
     action: 'post',
     word: 'create',
-    describe: (k) => `create ${article(k)} ${k}`,
+    describe: (k) => `create ${article(k)}${k}`,
     query: WRITE,
     body: 'object',
     answer: 'object',
@@ -125,7 +126,7 @@ const FORMS: Readonly<Record<Exclude<Verb, 'watch'>, Form>> = {
     method: 'delete',
     action: 'delete',
     word: 'delete',
-    describe: (k) => `delete ${article(k)} ${k}`,
+    describe: (k) => `delete ${article(k)}${k}`,
     query: DELETE,
     body: 'delete-options',
     answer: 'status',
@@ -196,7 +197,7 @@ function subresourceOperations(kind: Kind, name: string, sub: Subresource, path:
 }
 
 function subresourceDescription(verb: Exclude<Verb, 'watch'>, name: string, kind: string): string {
-  if (verb === 'create') return `create ${name} of ${article(kind)} ${kind}`
+  if (verb === 'create') return `create ${name} of ${article(kind)}${kind}`
   return `${verb === 'patch' ? 'partially update' : FORMS[verb].word} ${name} of the specified ${kind}`
 }
 
@@ -211,10 +212,12 @@ const CONNECT_METHODS: readonly (readonly [Verb, Method])[] = [
 function connectOperations(kind: Kind, name: string, sub: Subresource, path: string, scope: string): Operation[] {
   if (sub.type !== 'action') return []
   const methods = CONNECT_METHODS.filter(([verb]) => sub.verbs.includes(verb))
-  return methods.map(([, method]) => ({
-    path,
+  const places = name === 'proxy' ? ['', '/{path}'] : ['']
+  const doors = places.flatMap((place) => methods.map(([, method]) => ({ place, method })))
+  return doors.map(({ place, method }) => ({
+    path: `${path}${place}`,
     method,
-    id: `connect${idPrefix(kind)}${capital(method)}${scope}${kind.kind}${capital(name)}`,
+    id: `connect${idPrefix(kind)}${capital(method)}${scope}${kind.kind}${capital(name)}${place && 'WithPath'}`,
     tag: tagOf(kind),
     action: 'connect',
     description: `connect ${method.toUpperCase()} requests to ${name} of ${kind.kind}`,
@@ -227,8 +230,26 @@ function connectOperations(kind: Kind, name: string, sub: Subresource, path: str
   }))
 }
 
+/** The discovery document of a group version, which each document describes too. */
+export function resourcesOperation(kind: Kind): Operation {
+  return {
+    path: `${rootPath(kind)}/`,
+    method: 'get',
+    id: `get${idPrefix(kind)}APIResources`,
+    tag: tagOf(kind),
+    action: '',
+    description: 'get available resources',
+    gvk: undefined,
+    query: [],
+    answer: 'resources',
+    listKind: '',
+    strategicMerge: false,
+  }
+}
+
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
-const article = (word: string) => (/^[AEIOU]/.test(word) ? 'an' : 'a')
+/** Empty for what is plural already, such as Endpoints. */
+const article = (word: string) => (/[^s]s$/.test(word) ? '' : /^[AEIOU]/.test(word) ? 'an ' : 'a ')
 
 /** `rbac.authorization.k8s.io` -> `rbac`, `Authorization` */
 const groupWords = (group: string) =>

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../api/meta/object.ts'
-import { DELETE_OPTIONS, type DefinitionIndex, PATCH, STATUS } from './definition-index.ts'
+import { API_RESOURCE_LIST, DELETE_OPTIONS, type DefinitionIndex, PATCH, STATUS } from './definition-index.ts'
 import type { OpenApiData, QueryParameter } from './openapi-data.ts'
 import type { Operation } from './operations.ts'
 
@@ -36,12 +36,13 @@ const brief = (parameter: QueryParameter): QueryParameter => ({
 })
 
 /** Parameters of the path itself. */
-export function pathParameters(path: string, kind: string): { name: string; description: string }[] {
+export function pathParameters(path: string, kind: string | undefined): { name: string; description: string }[] {
   const parameters = []
-  if (path.includes('{name}')) parameters.push({ name: 'name', description: `name of the ${kind}` })
+  if (path.includes('{name}')) parameters.push({ name: 'name', description: `name of the ${kind ?? 'object'}` })
   if (path.includes('{namespace}')) {
     parameters.push({ name: 'namespace', description: 'object name and auth scope, such as for teams and projects' })
   }
+  if (path.includes('{path}')) parameters.push({ name: 'path', description: 'path to the resource' })
   return parameters
 }
 
@@ -49,7 +50,7 @@ export function pathParameters(path: string, kind: string): { name: string; desc
 export function bodyDefinition(operation: Operation, index: DefinitionIndex): string | undefined {
   if (operation.body === 'patch') return PATCH
   if (operation.body === 'delete-options') return DELETE_OPTIONS
-  return operation.body === 'object' ? index.ofKind(operation.gvk) : undefined
+  return operation.body === 'object' && operation.gvk ? index.ofKind(operation.gvk) : undefined
 }
 
 /** Status code -> the definition of the answer; undefined stands for text. */
@@ -66,11 +67,14 @@ export function answers(
 }
 
 function answerDefinition(operation: Operation, index: DefinitionIndex): string | undefined {
+  const { gvk, listKind } = operation
   switch (operation.answer) {
     case 'list':
-      return index.ofKind({ ...operation.gvk, kind: operation.listKind })
+      return gvk && index.ofKind({ ...gvk, kind: listKind })
     case 'object':
-      return index.ofKind(operation.gvk)
+      return gvk && index.ofKind(gvk)
+    case 'resources':
+      return API_RESOURCE_LIST
     case 'status':
       return STATUS
     case 'text':
@@ -85,9 +89,9 @@ export const CODE_TEXTS: Readonly<Record<string, string>> = {
   401: 'Unauthorized',
 }
 
-export const kubernetesExtensions = (operation: Operation): JsonObject => ({
-  'x-kubernetes-action': operation.action,
-  'x-kubernetes-group-version-kind': { ...operation.gvk },
+export const kubernetesExtensions = ({ action, gvk }: Operation): JsonObject => ({
+  ...(action && { 'x-kubernetes-action': action }),
+  ...(gvk && { 'x-kubernetes-group-version-kind': { ...gvk } }),
 })
 
 /** Path -> its operations, in the order of the paths' names. */

@@ -38,12 +38,21 @@ export class ProtobufWriter {
 
   /** A message inside; written even if empty, because that it is there may matter. */
   message(field: number, write: (writer: ProtobufWriter) => void): void {
-    const inner = new ProtobufWriter()
-    write(inner)
     this.#tag(field, 2)
-    this.#varint(inner.#length)
-    this.#reserve(inner.#length)
-    this.#length += inner.#bytes.copy(this.#bytes, this.#length, 0, inner.#length)
+    this.#reserve(1)
+    const start = ++this.#length
+    write(this)
+    // Its length stands before it and is known only now: one byte is kept free, a longer number needs it moved.
+    const size = this.#length - start
+    const more = varintLength(size) - 1
+    if (more > 0) {
+      this.#reserve(more)
+      this.#bytes.copyWithin(start + more, start, this.#length)
+    }
+    const end = this.#length + more
+    this.#length = start - 1
+    this.#varint(size)
+    this.#length = end
   }
 
   finish(): Buffer {
@@ -70,4 +79,10 @@ export class ProtobufWriter {
     this.#bytes.copy(grown, 0, 0, this.#length)
     this.#bytes = grown
   }
+}
+
+function varintLength(value: number): number {
+  let length = 1
+  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) length++
+  return length
 }

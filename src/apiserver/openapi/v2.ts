@@ -59,7 +59,7 @@ const ref = (definition: string) => ({ $ref: `#/definitions/${definition}` })
 function pathItem(path: string, operations: Operation[], index: DefinitionIndex, data: OpenApiData): JsonObject {
   const item: JsonObject = {}
   for (const operation of operations) item[operation.method] = renderOperation(operation, index, data)
-  const parameters = pathParameters(path, operations[0]!.gvk.kind).map(({ name, description }) => {
+  const parameters = pathParameters(path, operations[0]?.gvk?.kind).map(({ name, description }) => {
     return { name, in: 'path', description, required: true, type: 'string', uniqueItems: true }
   })
   item.parameters = [...parameters, { $ref: '#/parameters/pretty' }]

@@ -73,7 +73,7 @@ const content = (mediaTypes: readonly string[], schema: JsonObject): JsonObject 
 function pathItem(path: string, operations: Operation[], index: DefinitionIndex, data: OpenApiData): JsonObject {
   const item: JsonObject = {}
   for (const operation of operations) item[operation.method] = renderOperation(operation, index, data)
-  const parameters = pathParameters(path, operations[0]!.gvk.kind).map(({ name, description }) => {
+  const parameters = pathParameters(path, operations[0]?.gvk?.kind).map(({ name, description }) => {
     return { name, in: 'path', description, required: true, schema: { type: 'string', uniqueItems: true } }
   })
   item.parameters = [...parameters, { $ref: '#/components/parameters/pretty' }]
