@@ -44,7 +44,9 @@ function send(session: ClientHttp2Session, request: FuzzRequest): Promise<Outcom
       status = Number(headers[':status'])
     })
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-    stream.on('end', () => done({ status, body: Buffer.concat(chunks) }))
+    stream.on('end', () =>
+      done(status === 0 && request.abortAfter !== undefined ? 'aborted' : { status, body: Buffer.concat(chunks) }),
+    )
     stream.on('error', (error) => {
       clearTimeout(timer)
       if (request.abortAfter !== undefined) resolve('aborted')
@@ -88,7 +90,10 @@ const residentMegabytes = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]) / 1024
 
 test(`${REQUESTS} requests, seed ${SEED}`, { timeout: 600_000 }, async () => {
-  const operations = await readOperations(server.api)
+  // Without a ServiceCIDR no Service can be made, which upstream calls an internal error too.
+  const operations = (await readOperations(server.api)).filter(
+    ({ method, path }) => method !== 'DELETE' || !path.includes('/servicecidrs'),
+  )
   expect(operations.length).toBeGreaterThan(400)
   const random = seededRandom(SEED)
   const pids = server.cluster.pids()
@@ -120,7 +125,7 @@ test(`${REQUESTS} requests, seed ${SEED}`, { timeout: 600_000 }, async () => {
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
   console.log('answers:', Object.fromEntries([...counts].sort()))
-  expect(problems.join('\n')).toBe('')
+  if (problems.length > 0) expect.fail(problems.join('\n'))
   expect(server.cluster.pids()).toEqual(pids)
   expectStatus(await server.api.get('/readyz'), 200)
   const memory = Math.max(...pids.map(residentMegabytes))
