@@ -60,7 +60,7 @@ function validateAddresses(errors: FieldError[], ips: readonly string[]): boolea
 function validateAddressFamilies(errors: FieldError[], spec: Readonly<ServiceSpec>, ips: readonly string[]): void {
   if (ips.length === 0 || isHeadless(spec)) return
   const found = ips.map((ip) => parseIP(ip)?.family)
-  if (ips.length > 1 && (found.length > 2 || found[0] === found[1])) {
+  if (ips.length > 1 && new Set(found).size < 2) {
     errors.push(invalid(CLUSTER_IPS, ips, 'may specify no more than one IP for each IP family'))
   }
   const wanted = spec.ipFamilies ?? []
