@@ -25,6 +25,8 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   shortNames: ['rc'],
   categories: ['all'],
   schema: builtinSchema('io.k8s.api.core.v1.ReplicationController'),
+  // Clients of this old version expect that the pods stay when the controller goes.
+  garbageCollection: 'orphan',
   defaults(draft) {
     draft.spec ??= {}
     const { spec } = draft
@@ -57,7 +59,7 @@ export const replicationControllerKind = defineKind<ReplicationController>({
       statusReplicas: (object) => object.status?.replicas ?? 0,
       selector: (object) => (isEmpty(object.spec?.selector) ? '' : labelsText(object.spec?.selector)),
     },
-    status: statusSubresource({ validateUpdate: validateReplicaSetStatus }),
+    status: statusSubresource<ReplicationController>({ validateUpdate: validateReplicaSetStatus }),
   },
   columns: [
     nameColumn,

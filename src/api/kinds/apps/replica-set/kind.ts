@@ -33,7 +33,7 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   selectableFields: { 'status.replicas': (object) => String(object.status?.replicas ?? 0) },
   subresources: {
     scale: replicaScale(),
-    status: statusSubresource({ validateUpdate: validateReplicaSetStatus }),
+    status: statusSubresource<ReplicaSet>({ validateUpdate: validateReplicaSetStatus }),
   },
   columns: [
     nameColumn,

@@ -2,6 +2,7 @@ import { deepEqual } from '../../../../base/deep-equal.ts'
 import type { ReplicaSet, ReplicaSetSpec } from '../../../generated/apps-v1.ts'
 import { type FieldError, invalid } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
+import type { KubernetesObject } from '../../../meta/object.ts'
 import { checkNotNegative } from '../../core/pod/pod-check.ts'
 import { checkRunningTemplate, checkStatusCounts, checkTemplateLabels, checkWorkloadSelector } from '../workload.ts'
 
@@ -35,7 +36,7 @@ interface ReplicaCounts {
 }
 
 /** Also the rules for the status of a ReplicationController. */
-export function validateReplicaSetStatus(object: { status?: ReplicaCounts }): FieldError[] {
+export function validateReplicaSetStatus(object: KubernetesObject & { status?: ReplicaCounts }): FieldError[] {
   return checkStatusCounts(
     object.status ?? {},
     STATUS,
