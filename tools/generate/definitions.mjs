@@ -16,7 +16,22 @@ export function mergeDefinitions(models, swagger, clientDirectory) {
   for (const [model, name] of names) {
     definitions[name] = mergeDefinition(name, models.get(model), swagger.definitions[name], names)
   }
+  checkOverlay(definitions)
   return sorted(definitions)
+}
+
+/** An overlay row for a field that no longer exists would be lost in silence. */
+function checkOverlay(definitions) {
+  const defaults = Object.entries(FIELD_DEFAULTS).flatMap(([type, fields]) =>
+    Object.keys(fields).map((f) => `${type}.${f}`),
+  )
+  for (const row of [...Object.keys(FIELD_ANNOTATIONS), ...Object.keys(FIELD_TYPES), ...defaults]) {
+    const [type, field] = [packageOf(row), row.slice(row.lastIndexOf('.') + 1)]
+    if (!definitions[`io.k8s.api.${type}`]?.properties[field]) throw new Error(`overlay.mjs: there is no field ${row}`)
+  }
+  for (const type of Object.keys(TYPE_ANNOTATIONS)) {
+    if (!definitions[`io.k8s.api.${type}`]) throw new Error(`overlay.mjs: there is no type ${type}`)
+  }
 }
 
 const isScalar = (definition) => definition.properties === undefined
