@@ -90,10 +90,7 @@ const residentMegabytes = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]) / 1024
 
 test(`${REQUESTS} requests, seed ${SEED}`, { timeout: 600_000 }, async () => {
-  // Without a ServiceCIDR no Service can be made, which upstream calls an internal error too.
-  const operations = (await readOperations(server.api)).filter(
-    ({ method, path }) => method !== 'DELETE' || !path.includes('/servicecidrs'),
-  )
+  const operations = await readOperations(server.api)
   expect(operations.length).toBeGreaterThan(400)
   const random = seededRandom(SEED)
   const pids = server.cluster.pids()
@@ -106,6 +103,8 @@ test(`${REQUESTS} requests, seed ${SEED}`, { timeout: 600_000 }, async () => {
       sent++
       if (!session || session.destroyed || session.closed) session = open()
       const request = fuzzRequest(random, operations)
+      // Without a ServiceCIDR no Service can be made, which upstream calls an internal error too.
+      if (request.method === 'DELETE' && /servicecidrs/i.test(request.path)) continue
       const outcome = await send(session, request).catch((error: Error) => `broke: ${error.message}` as const)
       if (typeof outcome === 'string' && outcome.startsWith('broke')) {
         problems.push(`${describeRequest(request)}\n  ${outcome}`)

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/base/random.ts'
+import { RESOURCE_CASES } from '../e2e/api-behaviour/kinds.ts'
 import type { Json } from '../tools/json.ts'
 import type { Operation } from './document.ts'
 import { Values } from './values.ts'
@@ -103,13 +104,16 @@ export function fuzzRequest(random: Random, operations: readonly Operation[]): F
   const path = pathOf(values, operation) + queryOf(values, operation)
   const sendsBody =
     ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) && values.chance(method === 'DELETE' ? 0.3 : 0.98)
-  const type =
-    method === 'PATCH' ? values.pick([...PATCH_TYPES, ...PATCH_TYPES, 'application/json']) : values.pick(BODY_TYPES)
+  const usual = method === 'PATCH' ? values.pick(PATCH_TYPES) : 'application/json'
+  const type = values.chance(0.1) ? values.pick(BODY_TYPES) : usual
   const body = sendsBody ? bodyOf(new Values(random, operation.schemas, wildness), operation, type) : undefined
   return {
     method,
     path,
-    headers: { accept: values.pick(ACCEPTS), ...(sendsBody && type && { 'content-type': type }) },
+    headers: {
+      accept: values.chance(0.15) ? values.pick(ACCEPTS) : 'application/json',
+      ...(sendsBody && type && { 'content-type': type }),
+    },
     body,
     abortAfter: body && values.chance(0.01) ? Math.floor(body.length / 2) : undefined,
   }
@@ -152,10 +156,40 @@ function queryOf(values: Values, operation: Operation): string {
 function bodyOf(values: Values, operation: Operation, type: string): string | Buffer {
   if (values.chance(0.03)) return values.pick(BROKEN_BODIES)
   if (type === 'application/json-patch+json') return JSON.stringify(jsonPatch(values))
-  const value = values.of(operation.body)
+  const seed = SEEDS.get(operation.path.replace('/namespaces/{namespace}', '').replace('/{name}', ''))
+  const value = seed && values.chance(0.4) ? mutated(values, seed) : values.of(operation.body)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) nameIt(values, value as Json, operation)
   const text = JSON.stringify(value) ?? ''
   return values.chance(0.02) ? text.slice(0, Math.floor(text.length / 2)) : text
+}
+
+/** Objects the server must take, by the path of their resource: what is one step from right comes furthest. */
+const SEEDS: ReadonlyMap<string, Json> = new Map<string, Json>(
+  RESOURCE_CASES.map((entry) => {
+    const prefix = entry.group === '' ? '/api' : `/apis/${entry.group}`
+    return [`${prefix}/${entry.version}/${entry.plural}`, entry.body(1)] as const
+  }),
+)
+
+/** A copy, most often with one or two places changed. */
+function mutated(values: Values, seed: Json): Json {
+  const copy = structuredClone(seed)
+  for (let i = values.pick([0, 1, 1, 2]); i > 0; i--) {
+    let place: Json = copy
+    for (let depth = 0; depth < 8; depth++) {
+      const key = values.pick(Object.keys(place))
+      const inner = place[key]
+      const deeper = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0
+      if (deeper && values.chance(0.8)) place = inner as Json
+      else if (key !== undefined) {
+        if (values.chance(0.2)) delete place[key]
+        else
+          place[key] = values.of({ type: values.pick(['string', 'object', 'array', 'integer', 'boolean', 'string']) })
+        break
+      }
+    }
+  }
+  return copy
 }
 
 /** Most bodies get a name that fits the path, so that they come further than the first check. */
