@@ -1,6 +1,8 @@
 import { INT_OR_STRING, JSON_PACKAGE, META_PACKAGE, QUANTITY, RAW_EXTENSION } from './group-versions.mjs'
 
 const ANY = { preserveUnknownFields: true }
+/** Either this object, or something that is no object: a boolean, a list. */
+const SCHEMA_OR_OTHER = { ...ANY, anyOf: [{ $ref: `${JSON_PACKAGE}.JSONSchemaProps` }] }
 const SPECIAL = {
   [QUANTITY]: { intOrString: true, format: 'quantity' },
   [INT_OR_STRING]: { intOrString: true, format: 'int-or-string' },
@@ -11,9 +13,9 @@ const SPECIAL = {
   [`${META_PACKAGE}.MicroTime`]: { type: 'string', format: 'date-time-micro' },
   [`${JSON_PACKAGE}.JSON`]: ANY,
   [`${JSON_PACKAGE}.CustomResourceSubresourceStatus`]: { type: 'object', ...ANY },
-  [`${JSON_PACKAGE}.JSONSchemaPropsOrArray`]: ANY,
-  [`${JSON_PACKAGE}.JSONSchemaPropsOrBool`]: ANY,
-  [`${JSON_PACKAGE}.JSONSchemaPropsOrStringArray`]: ANY,
+  [`${JSON_PACKAGE}.JSONSchemaPropsOrArray`]: SCHEMA_OR_OTHER,
+  [`${JSON_PACKAGE}.JSONSchemaPropsOrBool`]: SCHEMA_OR_OTHER,
+  [`${JSON_PACKAGE}.JSONSchemaPropsOrStringArray`]: SCHEMA_OR_OTHER,
 }
 
 /** The structural schemas as one TypeScript module of JSON texts, so that only what is used gets parsed. */

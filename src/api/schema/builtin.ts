@@ -2,11 +2,12 @@ import { SCHEMA_TEXTS } from '../generated/schemas.ts'
 import type { Schema } from './schema.ts'
 
 /** A schema as generated: like `Schema`, but other definitions are named instead of linked. */
-interface SchemaText extends Omit<Schema, 'properties' | 'items' | 'additionalProperties'> {
+interface SchemaText extends Omit<Schema, 'properties' | 'items' | 'additionalProperties' | 'anyOf'> {
   readonly $ref?: string
   readonly properties?: Readonly<Record<string, SchemaText>>
   readonly items?: SchemaText
   readonly additionalProperties?: SchemaText
+  readonly anyOf?: readonly SchemaText[]
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -32,7 +33,7 @@ export function builtinSchema(definition: string): Schema {
 export const builtinDefinitions = (): string[] => Object.keys(SCHEMA_TEXTS)
 
 function link(text: SchemaText): Schema {
-  const { $ref, properties, items, additionalProperties, ...rest } = text
+  const { $ref, properties, items, additionalProperties, anyOf, ...rest } = text
   if ($ref !== undefined) {
     const target = builtinSchema($ref)
     return hasKeys(rest) ? { ...target, ...rest } : target
@@ -41,6 +42,7 @@ function link(text: SchemaText): Schema {
   if (properties !== undefined) schema.properties = linkProperties(properties)
   if (items !== undefined) schema.items = link(items)
   if (additionalProperties !== undefined) schema.additionalProperties = link(additionalProperties)
+  if (anyOf !== undefined) schema.anyOf = anyOf.map(link)
   return schema
 }
 

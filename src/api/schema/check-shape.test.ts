@@ -160,6 +160,23 @@ describe('unknown fields', () => {
   })
 })
 
+it('schemas inside of schemas are pruned in silence, as upstream does', () => {
+  const schema = builtinSchema('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps')
+  const draft = {
+    foo: 1,
+    properties: { a: { bar: 1, items: { type: 'string', baz: 1, additionalProperties: { x: 1 } } } },
+    additionalProperties: false,
+    default: { any: [1] },
+  }
+  const keys = countKeys(draft)
+  expect(checkShape(draft, schema, PRUNE)).toMatchObject({ unknownFields: ['foo', 'properties.a.bar'], keys })
+  expect(draft).toEqual({
+    properties: { a: { items: { type: 'string', additionalProperties: {} } } },
+    additionalProperties: false,
+    default: { any: [1] },
+  })
+})
+
 it('prototype names never reach a prototype', () => {
   const { draft } = check('ConfigMap', '{"__proto__":{"polluted":1},"data":{"__proto__":"kept","constructor":"c"}}')
   expect(({} as Record<string, unknown>).polluted).toBeUndefined()

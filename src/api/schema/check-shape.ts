@@ -150,9 +150,17 @@ class ShapeWalk implements ShapeReport {
         this.#intOrString(value, plan)
         return value
       default:
-        if (typeof value === 'object' && value !== null) this.keys += countKeys(value)
+        if (plan.objectForm !== undefined && isObject(value)) this.#quietObject(value, plan.objectForm, depth)
+        else if (typeof value === 'object' && value !== null) this.keys += countKeys(value)
         return value
     }
+  }
+
+  /** Upstream drops unknown fields in such values (schemas inside of schemas) without a word. */
+  #quietObject(value: Draft, plan: Plan, depth: number): void {
+    const reported = this.unknownFields.length
+    this.#object(value, plan, depth)
+    this.unknownFields.length = reported
   }
 
   #text(value: unknown, decode: (text: string) => Decoded, plan: Plan): unknown {

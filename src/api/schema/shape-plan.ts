@@ -31,6 +31,8 @@ export interface Plan {
   fields: ReadonlyMap<string, Plan> | undefined
   values: Plan | undefined
   items: Plan | undefined
+  /** Of a built-in value that may be an object or something else: what it is as an object. */
+  objectForm: Plan | undefined
   readonly keepUnknown: boolean
   readonly nullable: boolean
   readonly minimum: number
@@ -55,6 +57,7 @@ export function planOf(schema: Schema, insideBuiltin = false): Plan {
   else if (plan.check === CHECK.object) plan.fields = new Map()
   if (schema.additionalProperties !== undefined) plan.values = planOf(schema.additionalProperties, builtin)
   if (schema.items !== undefined) plan.items = planOf(schema.items, builtin)
+  if (builtin && schema.anyOf?.[0] !== undefined) plan.objectForm = planOf(schema.anyOf[0], true)
   plan.defaults = defaultsOf(schema)
   return plan
 }
@@ -68,6 +71,7 @@ function emptyPlan(schema: Schema, builtin: boolean): Plan {
     fields: undefined,
     values: undefined,
     items: undefined,
+    objectForm: undefined,
     keepUnknown: schema.preserveUnknownFields === true,
     nullable: schema.nullable === true,
     minimum: wide ? -(2 ** 63) : -(2 ** 31),
