@@ -5,7 +5,7 @@ import type { Schema } from '../../api/schema/schema.ts'
 import { appliedFieldsOf } from './applied-fields.ts'
 import { mergeConfiguration } from './apply-merge.ts'
 import { type Comparison, compareFields, newObjectFields } from './compare-fields.ts'
-import { difference, type FieldSet, intersection, memberPaths, setOf, union, without } from './field-set.ts'
+import { difference, equalSets, type FieldSet, intersection, memberPaths, setOf, union, without } from './field-set.ts'
 import { cloneWithoutNulls, isObject } from './json-value.ts'
 import { fieldsLastApplied, KUBECTL, refreshLastApplied } from './last-applied.ts'
 import { asJson, reduceEntries, store } from './manage-fields.ts'
@@ -59,8 +59,10 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const own = before.find((entry) => isEntryOf(entry, manager))
   const others = before.filter((entry) => entry !== own)
   merge(draft, configuration, old, shape)
-  const owned = others.reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), applied)
-  pruneFields(asJson(draft), fieldsOf(own), owned, shape)
+  if (!equalSets(fieldsOf(own), applied)) {
+    const owned = others.reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), applied)
+    pruneFields(asJson(draft), fieldsOf(own), owned, shape)
+  }
   const comparison = compareFields(asJson(old), asJson(draft), shape)
   if (!request.force) refuseConflicts(old, others, comparison, manager, shape)
 

@@ -2,7 +2,7 @@ import type { FieldsV1, Json, JsonObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { type FieldSet, LEAF, setOf, union } from './field-set.ts'
 import { ownField } from './json-value.ts'
-import { isGranularObject, itemElements, type MergeShape, UNKNOWN_SHAPE } from './merge-shape.ts'
+import { isGranularObject, itemElements, type ListShape, type MergeShape, UNKNOWN_SHAPE } from './merge-shape.ts'
 
 /** What changed from one object to another. */
 export interface Comparison {
@@ -28,11 +28,11 @@ function compareValues(
   if (old === undefined) return { changed: newFields(value!, shape, isInline), removed: undefined }
   if (value === undefined) return { changed: undefined, removed: newFields(old, shape, isInline) }
   if (isGranularObject(shape, old) && isGranularObject(shape, value)) return compareObjects(old, value, shape)
-  const elements = itemElements(shape, value)
-  const oldElements = elements && itemElements(shape, old)
-  if (elements && oldElements) {
-    return compareItems(old as Json[], oldElements, value as Json[], elements, shape.list!.items)
-  }
+  if (shape.list && Array.isArray(old) && Array.isArray(value)) return compareLists(old, value, shape, shape.list)
+  return comparePieces(old, value, shape)
+}
+
+function comparePieces(old: Json, value: Json, shape: MergeShape): Comparison | undefined {
   if (deepEqual(old, value)) return undefined
   // One of them is one piece and the other is not, or both are.
   const removed = isGranularObject(shape, old) || itemElements(shape, old) ? newFields(old, shape, true) : undefined
@@ -48,11 +48,11 @@ class ComparisonBuilder {
     if (part === undefined) return
     if (part.changed !== undefined) {
       this.#changed ??= {}
-      this.#changed[element] = part.changed
+      this.#changed[element] = union(this.#changed[element], part.changed)!
     }
     if (part.removed !== undefined) {
       this.#removed ??= {}
-      this.#removed[element] = part.removed
+      this.#removed[element] = union(this.#removed[element], part.removed)!
     }
   }
 
@@ -89,19 +89,29 @@ function compareField(
   else builder.add(`f:${name}`, compareValues(old, value, shape.others ?? UNKNOWN_SHAPE, false))
 }
 
-function compareItems(
-  old: Json[],
-  oldElements: string[],
-  items: Json[],
-  elements: string[],
-  shape: MergeShape,
-): Comparison | undefined {
-  const before = byElement(old, oldElements)
-  const after = byElement(items, elements)
+/** Most lists keep their items in place: then only those that differ need to be told apart by key. */
+function compareLists(old: Json[], list: Json[], shape: MergeShape, { items, elementOf }: ListShape) {
+  if (old.length !== list.length) return compareItems(old, list, shape, items)
   const builder = new ComparisonBuilder()
-  for (const [element, group] of after) builder.add(element, compareGroups(before.get(element), group, shape))
+  for (let i = 0; i < list.length; i++) {
+    if (deepEqual(old[i], list[i])) continue
+    const element = elementOf(list[i]!)
+    if (element === undefined || element !== elementOf(old[i]!)) return compareItems(old, list, shape, items)
+    builder.add(element, compareValues(old[i], list[i], items, false))
+  }
+  return builder.result()
+}
+
+function compareItems(old: Json[], list: Json[], shape: MergeShape, items: MergeShape): Comparison | undefined {
+  const oldElements = itemElements(shape, old)
+  const elements = itemElements(shape, list)
+  if (!oldElements || !elements) return comparePieces(old, list, shape)
+  const before = byElement(old, oldElements)
+  const after = byElement(list, elements)
+  const builder = new ComparisonBuilder()
+  for (const [element, group] of after) builder.add(element, compareGroups(before.get(element), group, items))
   for (const [element, group] of before)
-    if (!after.has(element)) builder.add(element, compareGroups(group, undefined, shape))
+    if (!after.has(element)) builder.add(element, compareGroups(group, undefined, items))
   return builder.result()
 }
 

@@ -116,7 +116,7 @@ export function memberPaths(set: FieldSet): string[] {
   return paths.sort()
 }
 
-function elementText(element: string): string {
+export function elementText(element: string): string {
   const text = element.slice(2)
   if (element.startsWith('f:')) return `.${text}`
   if (element.startsWith('v:')) return `[=${text}]`

@@ -118,7 +118,12 @@ function listShape(schema: Schema): ListShape | undefined {
   return { items: mergeShapeOf(schema.items), elementOf: keyElement(schema.listMapKeys, schema.items) }
 }
 
-const valueElement = (item: Json): string => `v:${JSON.stringify(item)}`
+/** JSON text of a key; nearly all are numbers or names that need no escapes. */
+const jsonText = (value: Json): string =>
+  typeof value === 'string' && PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)
+const PLAIN = /^[\w./:-]*$/
+
+const valueElement = (item: Json): string => `v:${jsonText(item)}`
 
 function keyElement(keys: readonly string[], items: Schema | undefined): (item: Json) => string | undefined {
   const sorted = [...keys].sort().map((name) => ({
@@ -134,7 +139,7 @@ function keyElement(keys: readonly string[], items: Schema | undefined): (item: 
     for (const key of sorted) {
       const value = ownField(item, key.name) ?? key.default
       if (value === undefined || value === null) continue
-      text += `${text && ','}${key.prefix}${JSON.stringify(value)}`
+      text += `${text && ','}${key.prefix}${jsonText(value)}`
     }
     return text === '' ? undefined : `k:{${text}}`
   }
@@ -143,7 +148,7 @@ function keyElement(keys: readonly string[], items: Schema | undefined): (item: 
 function oneKeyElement(item: Json, name: string, fallback: Json | undefined): string | undefined {
   if (!isObject(item)) return undefined
   const value = ownField(item, name) ?? fallback
-  return value === undefined || value === null ? undefined : `k:{"${name}":${JSON.stringify(value)}}`
+  return value === undefined || value === null ? undefined : `k:{"${name}":${jsonText(value)}}`
 }
 
 /** The shape of a field; undefined if there may be no such field. */

@@ -35,16 +35,16 @@ function pruned(
   const wasOwned = isDeclared || isMember(before)
   const isOwned = now !== undefined && (isDeclared || isMember(now))
   if (wasOwned && !isOwned) return undefined
-  if (Array.isArray(value)) return prunedList(value, before, now, shape)
-  if (!isObject(value) || isEmpty(value)) return value
-  pruneObject(value, before, now, shape)
-  // An emptied map stays only if somebody asked for an empty one.
-  return isEmpty(value) && !(now !== undefined && isMember(now)) ? undefined : value
+  if (typeof value !== 'object' || value === null || isEmpty(value)) return value
+  const rest = Array.isArray(value) ? prunedList(value, before, now, shape) : value
+  if (isObject(rest)) pruneObject(rest, before, now, shape)
+  // What has been emptied stays only if somebody asked for it to be empty.
+  return isEmpty(rest) && !(now !== undefined && isMember(now)) ? undefined : rest
 }
 
-function prunedList(list: Json[], before: FieldsV1, now: FieldSet, shape: MergeShape): Json | undefined {
+function prunedList(list: Json[], before: FieldsV1, now: FieldSet, shape: MergeShape): Json[] {
   const elements = itemElements(shape, list)
-  if (!elements || list.length === 0) return list
+  if (!elements) return list
   const items: Json[] = []
   for (const [index, item] of list.entries()) {
     const element = elements[index]!
@@ -52,10 +52,10 @@ function prunedList(list: Json[], before: FieldsV1, now: FieldSet, shape: MergeS
     const rest = owned === undefined ? item : pruned(item, owned, now?.[element], false, shape.list!.items)
     if (rest !== undefined) items.push(rest)
   }
-  return items.length === 0 ? undefined : items
+  return items
 }
 
-const isEmpty = (object: JsonObject): boolean => {
-  for (const _ in object) return false
+const isEmpty = (value: object): boolean => {
+  for (const _ in value) return false
   return true
 }
