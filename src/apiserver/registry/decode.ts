@@ -1,6 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import { badRequest, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
+import { builtinSchema } from '../../api/schema/builtin.ts'
 import { checkShape } from '../../api/schema/check-shape.ts'
 import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/decode.ts'
 import type { RequestBody, ResourceRequest } from './request.ts'
@@ -11,6 +12,7 @@ export const YAML_TYPE = 'application/yaml'
 const WRITABLE_TYPES = [JSON_TYPE, YAML_TYPE]
 
 const SHAPE = { prune: true, defaults: true }
+const PLAIN_SHAPE = { prune: true, defaults: false }
 
 /**
  * A private draft of the object that was sent: parsed, of the right kind and shape, without unknown fields. May be
@@ -58,11 +60,21 @@ export function decodeBody(body: RequestBody): DecodedBody {
   return decodeJson(body.bytes)
 }
 
-/** A body that is not an object of a kind: options, patches. */
-export function decodePlain(body: RequestBody, what: string): Record<string, unknown> {
+/** Bodies that are not objects of a kind that is stored, and the schemas they follow. */
+const PLAIN_SCHEMAS = {
+  Binding: 'io.k8s.api.core.v1.Binding',
+  DeleteOptions: 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
+  Eviction: 'io.k8s.api.policy.v1.Eviction',
+  Scale: 'io.k8s.api.autoscaling.v1.Scale',
+}
+
+/** One of those bodies, of the right shape. */
+export function decodePlain(body: RequestBody, what: keyof typeof PLAIN_SCHEMAS): Record<string, unknown> {
   const { value } = decodeBody(body)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest(`${what} must be a JSON object`)
+  const report = checkShape(value, builtinSchema(PLAIN_SCHEMAS[what]), PLAIN_SHAPE)
+  if (report.typeError) throw badRequest(`the body cannot be handled as a ${what}: ${report.typeError}`)
   return value as Record<string, unknown>
 }
 
