@@ -97,7 +97,7 @@ function formatEndpoints(endpoints: Endpoints): string {
     const suffixes = ports.length === 0 ? [undefined] : ports.map((port) => port.port)
     for (const port of suffixes) {
       count += addresses.length
-      for (const { ip } of addresses.slice(0, SHOWN - shown.length)) shown.push(hostPort(ip, port))
+      for (const { ip = '' } of addresses.slice(0, SHOWN - shown.length)) shown.push(hostPort(ip, port))
     }
   }
   return count > SHOWN ? `${shown.join(',')} + ${count - SHOWN} more...` : shown.join(',')

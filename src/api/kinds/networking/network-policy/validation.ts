@@ -2,8 +2,8 @@ import { cidrContainsCIDR, parseSloppyCIDR } from '../../../../base/ip-address.t
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../../generated/networking-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
-import { validateLabelSelector } from '../../../meta/label-selector.ts'
 import { isPortName, isPortNumber } from '../../../meta/names.ts'
+import { validateSelector } from '../../core/pod/label-selectors.ts'
 import { addInvalid } from '../../core/service/port-validation.ts'
 import { validateCIDR } from '../ip-validation.ts'
 
@@ -13,7 +13,8 @@ const POLICY_TYPES = ['Ingress', 'Egress'] as const
 
 export function validateNetworkPolicy(policy: NetworkPolicy): FieldError[] {
   const { podSelector, ingress = [], egress = [], policyTypes = [] } = policy.spec ?? {}
-  const errors = validateLabelSelector(podSelector, SPEC.child('podSelector'))
+  const errors: FieldError[] = []
+  validateSelector(podSelector, SPEC.child('podSelector'), errors)
   ingress.forEach((rule, i) => {
     validateRule(errors, rule.ports, rule.from, SPEC.child('ingress').index(i), 'from')
   })
@@ -70,8 +71,8 @@ function validatePort(errors: FieldError[], { protocol, port, endPort }: Network
 
 function validatePeer(errors: FieldError[], peer: NetworkPolicyPeer, path: FieldPath): void {
   const { podSelector, namespaceSelector, ipBlock } = peer
-  errors.push(...validateLabelSelector(podSelector, path.child('podSelector')))
-  errors.push(...validateLabelSelector(namespaceSelector, path.child('namespaceSelector')))
+  validateSelector(podSelector, path.child('podSelector'), errors)
+  validateSelector(namespaceSelector, path.child('namespaceSelector'), errors)
   if (ipBlock) validateIPBlock(errors, ipBlock, path.child('ipBlock'))
   if (!podSelector && !namespaceSelector && !ipBlock) errors.push(required(path, 'must specify a peer'))
   else if (ipBlock && (podSelector || namespaceSelector)) {
