@@ -1,0 +1,149 @@
+import type {
+  CrossVersionObjectReference,
+  MetricIdentifier,
+  MetricSpec,
+  MetricTarget,
+} from '../../../generated/autoscaling-v2.ts'
+import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
+import type { FieldPath } from '../../../meta/field-path.ts'
+import { isDns1123Label, isPathSegmentName } from '../../../meta/names.ts'
+import { isNegative, isZero, parseQuantity } from '../../../meta/quantity.ts'
+import { refuse } from '../../core/pod/pod-check.ts'
+import { checkContainerResourceName } from '../../core/pod/resource-names.ts'
+
+/** What a metric of each type carries, in the field of that name. */
+const SOURCES = {
+  ContainerResource: 'containerResource',
+  External: 'external',
+  Object: 'object',
+  Pods: 'pods',
+  Resource: 'resource',
+} as const
+const TYPES = Object.keys(SOURCES)
+type Field = (typeof SOURCES)[keyof typeof SOURCES]
+
+export function validateMetric(metric: MetricSpec, path: FieldPath, errors: FieldError[]): void {
+  const { type = '' } = metric
+  if (type === '') {
+    errors.push(required(path.child('type'), 'must specify a metric source type'))
+    return
+  }
+  if (!Object.hasOwn(SOURCES, type)) {
+    errors.push(notSupported(path.child('type'), type, TYPES))
+    return
+  }
+  const expected = SOURCES[type as keyof typeof SOURCES]
+  if (metric[expected]) checkSource(metric, expected, path.child(expected), errors)
+  else errors.push(required(path.child(expected), 'must populate information for the given metric source'))
+  for (const field of Object.values(SOURCES))
+    if (field !== expected && metric[field])
+      errors.push(forbidden(path.child(field), 'must populate the given metric source only'))
+}
+
+function checkSource(metric: MetricSpec, field: Field, path: FieldPath, errors: FieldError[]): void {
+  const target = metric[field]?.target ?? ({} as MetricTarget)
+  const at = path.child('target')
+  if (field === 'object') {
+    validateObjectReference(metric.object?.describedObject, true, path.child('describedObject'), errors)
+    checkIdentifier(metric.object?.metric, path.child('metric'), errors)
+    checkTarget(target, at, errors)
+    if (target.value === undefined && target.averageValue === undefined)
+      errors.push(required(at.child('averageValue'), 'must set either a target value or averageValue'))
+  } else if (field === 'external') {
+    checkIdentifier(metric.external?.metric, path.child('metric'), errors)
+    checkTarget(target, at, errors)
+    checkEither(target, 'value', at, errors)
+  } else if (field === 'pods') {
+    checkIdentifier(metric.pods?.metric, path.child('metric'), errors)
+    checkTarget(target, at, errors)
+    if (target.averageValue === undefined)
+      errors.push(required(at.child('averageValue'), 'must specify a positive target averageValue'))
+  } else checkResourceSource(metric, field, target, path, errors)
+}
+
+function checkResourceSource(
+  metric: MetricSpec,
+  field: 'resource' | 'containerResource',
+  target: MetricTarget,
+  path: FieldPath,
+  errors: FieldError[],
+): void {
+  const name = metric[field]?.name
+  if (!name) errors.push(required(path.child('name'), 'must specify a resource name'))
+  else if (field === 'containerResource') checkContainerResourceName(name, path.child('name'), errors)
+  if (field === 'containerResource') {
+    const container = metric.containerResource?.container
+    if (!container) errors.push(required(path.child('container'), 'must specify a container'))
+    else refuse(errors, path.child('container'), container, isDns1123Label(container))
+  }
+  checkTarget(target, path.child('target'), errors)
+  checkEither(target, 'averageUtilization', path.child('target'), errors)
+}
+
+/** Two ways to say how much is enough; exactly one is meant. */
+function checkEither(
+  target: MetricTarget,
+  other: 'value' | 'averageUtilization',
+  path: FieldPath,
+  errors: FieldError[],
+): void {
+  const external = other === 'value'
+  const hasOther = target[other] !== undefined
+  const hasAverage = target.averageValue !== undefined
+  if (!hasOther && !hasAverage)
+    errors.push(
+      external
+        ? required(path.child('averageValue'), 'must set either a target value for metric or a per-pod target')
+        : required(path.child('averageUtilization'), 'must set either a target raw value or a target utilization'),
+    )
+  if (hasOther && hasAverage)
+    errors.push(
+      external
+        ? forbidden(path.child('value'), 'may not set both a target value for metric and a per-pod target')
+        : forbidden(path.child('averageValue'), 'may not set both a target raw value and a target utilization'),
+    )
+}
+
+function checkTarget(target: MetricTarget, path: FieldPath, errors: FieldError[]): void {
+  const { type = '', averageUtilization } = target
+  if (type === '') errors.push(required(path.child('type'), 'must specify a metric target type'))
+  if (type !== 'Utilization' && type !== 'Value' && type !== 'AverageValue')
+    errors.push(invalid(path.child('type'), type, 'must be either Utilization, Value, or AverageValue'))
+  for (const field of ['value', 'averageValue'] as const)
+    if (target[field] !== undefined && !isPositive(target[field]))
+      errors.push(invalid(path.child(field), String(target[field]), 'must be positive'))
+  if (averageUtilization !== undefined && averageUtilization < 1)
+    errors.push(invalid(path.child('averageUtilization'), averageUtilization, 'must be greater than 0'))
+}
+
+function isPositive(value: string | number): boolean {
+  const quantity = parseQuantity(String(value))
+  return quantity !== undefined && !isZero(quantity) && !isNegative(quantity)
+}
+
+function checkIdentifier(metric: MetricIdentifier | undefined, path: FieldPath, errors: FieldError[]): void {
+  if (!metric?.name) errors.push(required(path.child('name'), 'must specify a metric name'))
+  else refuse(errors, path.child('name'), metric.name, isPathSegmentName(metric.name, false))
+}
+
+/** The object to scale or to measure. Without its group it could be several things. */
+export function validateObjectReference(
+  reference: CrossVersionObjectReference | undefined,
+  mayLackGroup: boolean,
+  path: FieldPath,
+  errors: FieldError[],
+): void {
+  const { kind = '', name = '', apiVersion = '' } = reference ?? {}
+  for (const [field, value] of [
+    ['kind', kind],
+    ['name', name],
+  ] as const) {
+    if (value === '') errors.push(required(path.child(field)))
+    else refuse(errors, path.child(field), value, isPathSegmentName(value, false))
+  }
+  const at = path.child('apiVersion')
+  if (apiVersion.split('/').length > 2)
+    errors.push(invalid(at, apiVersion, `unexpected GroupVersion string: ${apiVersion}`))
+  else if (!mayLackGroup && !apiVersion.includes('/'))
+    errors.push(invalid(at, apiVersion, 'apiVersion must specify API group'))
+}
