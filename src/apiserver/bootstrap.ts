@@ -28,20 +28,21 @@ export interface BootstrapOptions {
   readonly securePort: number
 }
 
-/** What every cluster has from its first moment on. Creates what is missing and leaves the rest alone. */
+/**
+ * What every cluster has from its first moment on. Creates what is missing and leaves the rest alone. What does not
+ * depend on each other is created at once, so that it shares the store's syncs.
+ */
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { transport } = options
-  await Promise.all(
-    ['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
+  await Promise.all([
+    ...['kube-system', 'kube-public', 'kube-node-lease', 'default'].map((name) =>
       ensure(transport, NAMESPACES, { kind: 'Namespace', apiVersion: 'v1', metadata: { name } }),
     ),
-  )
-  await ensureServiceCidr(options)
-  await Promise.all([
-    ensure(transport, SERVICES, kubernetesService(options), 'default'),
+    ensureServiceCidr(options),
     ensure(transport, PRIORITY_CLASSES, priorityClass('system-cluster-critical', 2_000_000_000)),
     ensure(transport, PRIORITY_CLASSES, priorityClass('system-node-critical', 2_000_001_000)),
   ])
+  await ensure(transport, SERVICES, kubernetesService(options), 'default')
 }
 
 async function ensure(

@@ -206,7 +206,7 @@ async function readBody(
   const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
   if (isYaml && !looksLikeJson(bytes)) {
     const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
-    return { type: 'decoded', decoded: await decodeYaml(bytes.toString()) }
+    return { type: 'decoded', decoded: await decodeYaml(bytes) }
   }
   if (!isYaml && !patchType && contentType !== '' && contentType !== JSON_TYPE) {
     throw unsupportedMediaType([JSON_TYPE, YAML_TYPE])

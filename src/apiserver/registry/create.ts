@@ -59,16 +59,16 @@ export async function createFrom(
   await machinery.admission.validate(admission)
   if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
 
-  const taken = alreadyExists(target.ref, draft.metadata.name!)
+  const taken = () => alreadyExists(target.ref, draft.metadata.name!)
   if (options.dryRun) {
-    if ((await cacheOf(machinery, target.prefix)).get(target.key)) throw taken
+    if ((await cacheOf(machinery, target.prefix)).get(target.key)) throw taken()
     return new CachedObject({ key: target.key, value: unstored(draft), revision: 0 })
   }
   try {
     return await commitObject(machinery, target, 0, draft, allocation)
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error
-    if (error.key === target.key) throw hasGeneratedName ? new DrawAgain(taken) : taken
+    if (error.key === target.key) throw hasGeneratedName ? new DrawAgain(taken()) : taken()
     throw new DrawAgain(serviceUnavailable('could not allocate what the object needs; please try again'))
   }
 }

@@ -1,9 +1,10 @@
 import type { Kind } from '../../api/kind.ts'
 import { badRequest, unsupportedMediaType } from '../../api/meta/api-error.ts'
-import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
+import { apiVersionOf, type Json, type KubernetesObject } from '../../api/meta/object.ts'
 import { builtinSchema } from '../../api/schema/builtin.ts'
 import { checkShape } from '../../api/schema/check-shape.ts'
 import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/decode.ts'
+import { cloneJson } from '../patch/json-value.ts'
 import type { RequestBody, ResourceRequest } from './request.ts'
 import type { WriteOptions } from './write-options.ts'
 
@@ -20,10 +21,12 @@ const PLAIN_SHAPE = { prune: true, defaults: false }
  */
 export function decodeObject(request: ResourceRequest, options: WriteOptions, kind = request.kind): KubernetesObject {
   if (!request.body) throw badRequest('the request has no body')
-  const body = decodeBody(request.body)
+  const body = decodeBody(request.body, kind.kind)
   const draft = asObject(body.value)
   checkTypeMeta(draft, kind)
   checkDraft(draft, kind, body, request, options)
+  draft.apiVersion = apiVersionOf(kind)
+  draft.kind = kind.kind
   return draft
 }
 
@@ -35,8 +38,9 @@ export function checkDraft(
   request: ResourceRequest,
   options: WriteOptions,
 ): void {
-  if (draft.metadata === undefined || draft.metadata === null) draft.metadata = {}
   const report = checkShape(draft, kind.schema, SHAPE)
+  // Only now: a field that was not sent must not be counted among those that were.
+  draft.metadata ??= {}
   if (report.typeError) throw notThatKind(kind, report.typeError)
   if (options.fieldValidation === 'Ignore') return
   const problems = body
@@ -53,11 +57,11 @@ function notThatKind(kind: Kind, why: string): Error {
   )
 }
 
-export function decodeBody(body: RequestBody): DecodedBody {
-  if (body.type === 'object') return { value: structuredClone(body.object), keys: -1, duplicates: [], text: '' }
-  if (body.type === 'decoded') return { ...body.decoded, value: structuredClone(body.decoded.value) }
+export function decodeBody(body: RequestBody, expectedKind?: string): DecodedBody {
+  if (body.type === 'object') return { value: cloneJson(body.object as Json), keys: -1, duplicates: [], text: '' }
+  if (body.type === 'decoded') return { ...body.decoded, value: cloneJson(body.decoded.value as Json) }
   if (body.mediaType !== JSON_TYPE) throw unsupportedMediaType(WRITABLE_TYPES)
-  return decodeJson(body.bytes)
+  return decodeJson(body.bytes, expectedKind)
 }
 
 /** Bodies that are not objects of a kind that is stored, and the schemas they follow. */
@@ -87,15 +91,13 @@ function asObject(value: unknown): KubernetesObject {
 
 /** Kind and version may be left out; if they are there they must be those of the path. */
 function checkTypeMeta(draft: KubernetesObject, kind: Kind): void {
-  const apiVersion = apiVersionOf(kind)
-  if (draft.apiVersion === undefined || draft.apiVersion === '') draft.apiVersion = apiVersion
-  if (draft.kind === undefined || draft.kind === '') draft.kind = kind.kind
-  if (draft.apiVersion !== apiVersion) {
+  const expected = apiVersionOf(kind)
+  if (draft.apiVersion && draft.apiVersion !== expected) {
     throw badRequest(
-      `the API version in the data (${String(draft.apiVersion)}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${String(draft.apiVersion)}) does not match the expected API version (${expected})`,
     )
   }
-  if (draft.kind !== kind.kind) {
+  if (draft.kind && draft.kind !== kind.kind) {
     throw badRequest(
       `${String(draft.kind)} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: no kind ${JSON.stringify(draft.kind)} is served at this path`,
     )
