@@ -23,12 +23,13 @@ export type LogRecord = { readonly commit: Commit } | { readonly compactTo: Revi
 
 export interface FrameWrite {
   readonly key: string
-  /** A view into the frame, or undefined for a deletion. */
-  readonly value: Buffer | undefined
+  /** Where in the segment the value is; -1 for a deletion. */
+  readonly start: number
+  readonly end: number
 }
 
 export interface FrameVisitor {
-  commit(revision: Revision, writes: readonly FrameWrite[]): void
+  commit(revision: Revision, segment: Buffer, writes: readonly FrameWrite[]): void
   compaction(upTo: Revision): void
 }
 
@@ -119,12 +120,12 @@ export function readFrame(segment: Buffer, offset: number, visitor: FrameVisitor
     at += 4
     for (let i = 0; i < writes.length; i++) {
       const size = segment.readUInt32LE(at)
-      const valueAt = at + WRITE_HEADER + segment.readUInt16LE(at + 4)
-      const key = segment.toString('utf8', at + WRITE_HEADER, valueAt)
-      at = valueAt + (size === DELETION ? 0 : size)
-      writes[i] = { key, value: size === DELETION ? undefined : segment.subarray(valueAt, at) }
+      const start = at + WRITE_HEADER + segment.readUInt16LE(at + 4)
+      const key = segment.toString('utf8', at + WRITE_HEADER, start)
+      at = start + (size === DELETION ? 0 : size)
+      writes[i] = { key, start: size === DELETION ? -1 : start, end: at }
     }
-    visitor.commit(++revision, writes)
+    visitor.commit(++revision, segment, writes)
   }
   return revision
 }

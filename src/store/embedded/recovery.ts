@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.ts'
 import { CorruptStoreError } from '../corruption.ts'
 import { readWhole, type StoreFiles } from '../files.ts'
 import type { Change, Revision } from '../store.ts'
-import { ALIGNMENT, alignedLength, type FrameVisitor, readFrame, validFrame } from './frame.ts'
+import { ALIGNMENT, alignedLength, type FrameVisitor, type FrameWrite, readFrame, validFrame } from './frame.ts'
 import {
   createSegment,
   decodeHeader,
@@ -17,6 +17,7 @@ import {
 } from './segment.ts'
 import { loadNewestSnapshot } from './snapshots.ts'
 import type { State } from './state.ts'
+import { releaseSparseBuffers } from './value-slabs.ts'
 
 export interface Recovered {
   readonly state: State
@@ -42,6 +43,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const replay = new Replay(state)
   const scanned = await scanSegments(options, names, replay)
   replay.checkEnd(scanned.at(-1))
+  releaseSparseBuffers(state.entries())
   const active = await openTail(options, scanned)
   active.lastRevision = state.revision
   return { state, active, sealed: scanned.slice(0, -1).map(sealedFrom), snapshotBytes: bytes }
@@ -66,7 +68,15 @@ async function scanSegments(options: RecoveryOptions, names: readonly string[], 
   const { files, directory } = options
   const numbered = names.filter((name) => segmentNumber(name) !== undefined).sort()
   const scanned: Scanned[] = []
-  for (const name of numbered) scanned.push(await scanSegment(files, join(directory, name), scanned.at(-1), replay))
+  const paths = numbered.map((name) => join(directory, name))
+  let reading = paths[0] === undefined ? undefined : readWhole(files, paths[0])
+  for (const [i, path] of paths.entries()) {
+    const content = await reading!
+    // The next one is read while this one is replayed.
+    reading = paths[i + 1] === undefined ? undefined : readWhole(files, paths[i + 1]!)
+    reading?.catch(() => {})
+    scanned.push(scanSegment(path, content, scanned.at(-1), replay))
+  }
   // Segments made ready and never written to: the last of them, or the log would have two ends.
   while (scanned.length > 1 && isEmpty(scanned.at(-1)!)) await files.remove(scanned.pop()!.path)
   return scanned
@@ -74,13 +84,7 @@ async function scanSegments(options: RecoveryOptions, names: readonly string[], 
 
 const isEmpty = (segment: Scanned): boolean => segment.end === SEGMENT_HEADER && !segment.torn
 
-async function scanSegment(
-  files: StoreFiles,
-  path: string,
-  previous: Scanned | undefined,
-  replay: Replay,
-): Promise<Scanned> {
-  const content = await readWhole(files, path)
+function scanSegment(path: string, content: Buffer, previous: Scanned | undefined, replay: Replay): Scanned {
   const header = checkedHeader(path, content, previous)
   let end = SEGMENT_HEADER
   if (!isZero(content, end)) refuseIfTorn(previous)
@@ -188,15 +192,13 @@ class Replay implements FrameVisitor {
     throw new CorruptStoreError(tail.path, tail.end, what)
   }
 
-  commit(revision: Revision, writes: readonly { key: string; value: Buffer | undefined }[]): void {
+  commit(revision: Revision, segment: Buffer, writes: readonly FrameWrite[]): void {
     if (revision <= this.#state.revision) return
-    const changes = writes.map(({ key, value }): Change => {
+    const changes = writes.map(({ key, start, end }): Change => {
       const previous = this.#state.latest(key)
-      if (value === undefined) return { key, revision, entry: undefined, previous }
-      const own = Buffer.allocUnsafeSlow(value.length)
-      value.copy(own)
-      const entry = { key, value: own, revision, created: previous?.created ?? revision }
-      return { key, revision, entry, previous }
+      if (start < 0) return { key, revision, entry: undefined, previous }
+      const value = segment.subarray(start, end)
+      return { key, revision, entry: { key, value, revision, created: previous?.created ?? revision }, previous }
     })
     this.#state.apply({ revision, changes })
   }

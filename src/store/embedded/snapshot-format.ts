@@ -118,6 +118,7 @@ const blockChecksum = (block: Buffer): number => crc32(block.subarray(BLOCK_HEAD
 
 export interface SnapshotVisitor {
   begin(revision: Revision): void
+  /** The value is a slice of a block; see `releaseSparseBuffers`. */
   entry(entry: Entry): void
 }
 
@@ -178,12 +179,11 @@ function readEntries(block: Buffer, count: number, visitor: SnapshotVisitor): vo
   for (let i = 0; i < count; i++) {
     const keyAt = at + ENTRY_HEADER
     const valueAt = keyAt + block.readUInt16LE(at + 4)
-    // A copy: the value must not keep the whole block alive.
-    const value = Buffer.allocUnsafeSlow(block.readUInt32LE(at))
-    block.copy(value, 0, valueAt)
+    const end = valueAt + block.readUInt32LE(at)
+    const value = block.subarray(valueAt, end)
     const [revision, created] = [block.readUIntLE(at + 6, 6), block.readUIntLE(at + 12, 6)]
     visitor.entry({ key: block.toString('utf8', keyAt, valueAt), value, revision, created })
-    at = valueAt + value.length
+    at = end
   }
 }
 

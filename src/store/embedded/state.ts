@@ -92,6 +92,11 @@ export class State {
     return { entries, revision: at, remaining: total - entries.length }
   }
 
+  /** All current entries, in no order. */
+  entries(): Iterable<Entry> {
+    return this.#current.values()
+  }
+
   /** An entry that stands without its history: from a snapshot. */
   load(entry: Entry): void {
     this.#current.set(entry.key, entry)
