@@ -35,6 +35,17 @@ describe('findDuplicateFields', () => {
   })
 })
 
+describe('halves of surrogate pairs', () => {
+  it.each<[text: string, value: string]>([
+    ['"\\ud83d\\ude00"', '\u{1f600}'],
+    ['"a\\ud800b"', 'a\ufffdb'],
+    ['"\\udc00\\ud800"', '\ufffd\ufffd'],
+    ['"\\\\ud800"', '\\ud800'],
+  ])('%s', (text, value) => {
+    expect(decodeJson(Buffer.from(text)).value).toBe(value)
+  })
+})
+
 describe('malformed JSON', () => {
   it.each<[text: string, error: string]>([
     ['', 'unexpected end of JSON input'],

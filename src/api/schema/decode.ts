@@ -47,11 +47,18 @@ export function decodeText(bytes: Buffer): string | undefined {
 
 function parse(text: string, fail: (why: string) => ApiError): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(SURROGATE_ESCAPE.test(text) ? withoutHalfPairs(text) : text)
   } catch {
     throw fail(readJson(text) ?? 'invalid JSON')
   }
 }
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
+const ESCAPES = /\\(?:u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs
+
+/** Half of a surrogate pair is no text and has no UTF-8; like upstream, it is read as the replacement character. */
+const withoutHalfPairs = (text: string) =>
+  text.replace(ESCAPES, (sequence, _pair, half) => (half === undefined ? sequence : '\\ufffd'))
 
 const SHOWN_BYTES = 30
 
