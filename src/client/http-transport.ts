@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { type HttpRequest, type HttpResponse, NotSentError, readAll } from './http/connection.ts'
 import { negotiatedConnection } from './http/dial.ts'
 import { LineSplitter } from './http/line-splitter.ts'
-import { resourcePath } from './http/resource-path.ts'
+import { resourcePath } from './resource-path.ts'
 import type { ApiAnswer, ApiCall, CallVerb, Transport, WatchCall, WatchEvent } from './transport.ts'
 
 export interface HttpTransportOptions {

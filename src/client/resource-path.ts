@@ -1,4 +1,4 @@
-import type { ResourceType } from '../transport.ts'
+import type { ResourceType } from './transport.ts'
 
 export interface ResourceAddress {
   readonly resource: ResourceType

@@ -1,0 +1,103 @@
+import { rm } from 'node:fs/promises'
+import { Command } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { kubeconfigPaths } from '../../client/kubeconfig.ts'
+import { CliError } from '../cli-error.ts'
+import {
+  findServer,
+  type Instance,
+  instanceOf,
+  isAlive,
+  type RunningServer,
+  releaseServer,
+} from '../instance/instance.ts'
+import { forgetContext } from '../instance/published-context.ts'
+import { progress, say, shortPath, success } from '../printing/say.ts'
+
+interface DownOptions {
+  name?: string
+  dataDir?: string
+  kubeconfig?: string
+  delete?: boolean
+}
+
+/** How long an orderly stop may take before the process is killed. */
+const PATIENCE = 15_000
+const INTERVAL = 20
+
+export function downCommand(): Command {
+  return new Command('down')
+    .description('Stop a cluster and take its context out of the kubeconfig. Its state stays.')
+    .option('--name <name>', 'which cluster (default: default)')
+    .option('--data-dir <dir>', 'where its state lives, if it was started with one')
+    .option('--kubeconfig <file>', 'another kubeconfig that holds its context')
+    .option('--delete', 'delete its state too, for ever')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sampan down                stop; "sampan up" continues with the same state
+  $ sampan down --delete       stop and delete everything
+  $ sampan down --name test    stop the cluster "test"`,
+    )
+    .action(down)
+}
+
+async function down(options: DownOptions): Promise<void> {
+  const instance = instanceOf(options)
+  const server = await findServer(instance)
+  if (server) await stop(server)
+  await releaseServer(instance, server?.pid ?? 0)
+  const files = [options.kubeconfig, server?.kubeconfig, ...kubeconfigPaths()].filter((path) => path !== undefined)
+  const changed = await forgetContext(instance, files)
+  if (server) success(`Stopped cluster ${instance.name}`)
+  else say(`Cluster ${instance.name} is not running.`)
+  for (const path of changed) say(`  context ${instance.context} removed from ${shortPath(path)}`)
+  await tellOfState(instance, options.delete ?? false)
+}
+
+async function tellOfState(instance: Instance, remove: boolean): Promise<void> {
+  if (!remove) {
+    say(`  state kept in ${shortPath(instance.dataDir)}`)
+    return
+  }
+  if (!(await looksLikeOurs(instance.dataDir))) {
+    throw new CliError(`${instance.dataDir} does not look like the data of a cluster; it was left alone`)
+  }
+  await rm(instance.dataDir, { recursive: true, force: true })
+  say(`  state deleted from ${shortPath(instance.dataDir)}`)
+}
+
+/** A mistyped --data-dir must not cost someone their home. */
+async function looksLikeOurs(directory: string): Promise<boolean> {
+  const { readdir } = await import('node:fs/promises')
+  const names = await readdir(directory).catch(() => [])
+  const ours =
+    /^(pki|store|store\.before-.*|settings\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock)$/
+  return names.every((name) => ours.test(name))
+}
+
+async function stop(server: RunningServer): Promise<void> {
+  const waiting = progress('stopping the cluster')
+  try {
+    process.kill(server.pid, 'SIGTERM')
+    if (await isGone(server)) return
+    process.kill(server.pid, 'SIGKILL')
+    if (!(await isGone(server))) throw new CliError(`process ${server.pid} does not end`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') {
+      throw new CliError(`process ${server.pid} belongs to another user`, ['Run this as the user who started it.'])
+    }
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  } finally {
+    waiting.stop()
+  }
+}
+
+async function isGone(server: RunningServer): Promise<boolean> {
+  for (const end = systemClock.now() + PATIENCE; systemClock.now() < end; ) {
+    if (!isAlive(server)) return true
+    await systemClock.sleep(INTERVAL)
+  }
+  return false
+}

@@ -1,0 +1,152 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { parseStoreChoice } from '../../cluster/open-store.ts'
+import { CliError } from '../cli-error.ts'
+import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../instance/instance.ts'
+import { publishContext, publishedPath } from '../instance/published-context.ts'
+import { startDetached } from '../instance/start-detached.ts'
+import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
+import type { ServerSettings } from '../server-process.ts'
+
+interface UpOptions {
+  detach?: boolean
+  name?: string
+  dataDir?: string
+  store?: string
+  apiPort?: number
+  kubeconfig?: string
+  nodes?: number
+}
+
+const DEFAULT_PORT = 6443
+
+export function upCommand(serverEntry: string): Command {
+  return new Command('up')
+    .description('Start a cluster, or find the one that runs.')
+    .option('-d, --detach', 'run in the background and return when the API answers')
+    .option('--name <name>', 'which cluster; several can run side by side (default: default)')
+    .option('--data-dir <dir>', 'where its state lives')
+    .option('--store <store>', 'embedded, memory, or etcd://host:port,... (default: embedded)', storeArgument)
+    .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
+    .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
+    .option('--nodes <n>', 'worker nodes; this version runs the control plane only, so 0', nodesArgument)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sampan up                                   in the foreground, Ctrl-C stops it
+  $ sampan up --detach                          in the background, "sampan down" stops it
+  $ sampan up -d --name test --api-port 0       a second cluster on any free port
+  $ sampan up --store memory                    nothing is written to disk but certificates
+  $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd`,
+    )
+    .action((options: UpOptions) => up(options, serverEntry))
+}
+
+async function up(options: UpOptions, serverEntry: string): Promise<void> {
+  const begin = systemClock.now()
+  const instance = instanceOf(options)
+  const running = await findServer(instance)
+  if (running) return alreadyUp(instance, running, options)
+  const saved = await readSettings(instance)
+  const settings: ServerSettings = {
+    instance,
+    store: options.store ?? saved.store ?? 'embedded',
+    apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
+    kubeconfig: publishedPath(options.kubeconfig),
+  }
+  await (options.detach ? background(settings, serverEntry, begin) : foreground(settings, begin))
+}
+
+async function background(settings: ServerSettings, serverEntry: string, begin: number): Promise<void> {
+  const waiting = progress('starting the cluster')
+  const server = await startDetached(settings, serverEntry).finally(() => waiting.stop())
+  await publishContext(settings.instance, settings.kubeconfig!)
+  announce(settings, server, begin)
+  say(`  sampan logs -f\n  sampan down${nameFlag(settings.instance)}`)
+}
+
+async function foreground(settings: ServerSettings, begin: number): Promise<void> {
+  const waiting = progress('starting the cluster')
+  const { explain, openServerLog, serveCluster, stopRequested } = await import('../foreground-server.ts')
+  const log = await openServerLog(settings.instance)
+  const serving = await serveCluster(settings, log)
+    .catch((error: unknown) => {
+      throw explain(error, settings)
+    })
+    .finally(() => waiting.stop())
+  const stop = stopRequested()
+  try {
+    await publishContext(settings.instance, settings.kubeconfig!)
+    announce(settings, serving.server, begin)
+    say(`\n${colours.dim('Ctrl-C stops the cluster.')}`)
+    await stop
+    say(`\nStopping …`)
+  } finally {
+    await serving[Symbol.asyncDispose]()
+  }
+  success(
+    settings.store === 'memory' ? 'Stopped; its state was in memory.' : 'Stopped; "sampan up" continues from here.',
+  )
+}
+
+function announce({ instance, store, kubeconfig }: ServerSettings, server: RunningServer, begin: number): void {
+  success(`Kubernetes is up in ${systemClock.now() - begin} ms`)
+  say()
+  describeServer(instance, server, store, kubeconfig!)
+  say(`\n${colours.bold('Try')}\n  kubectl get namespaces\n  sampan get all -A${nameFlag(instance)}`)
+}
+
+function describeServer(instance: Instance, server: RunningServer, store: string, kubeconfig: string): void {
+  facts([
+    ['API server', server.url],
+    ['Store', store === 'embedded' ? `embedded, in ${shortPath(instance.dataDir)}` : store],
+    ['Runs', 'API server and store; no nodes, so pods stay Pending'],
+    ['Context', `${instance.context}, current in ${shortPath(kubeconfig)}`],
+  ])
+}
+
+async function alreadyUp(instance: Instance, running: RunningServer, options: UpOptions): Promise<void> {
+  if (running.url === '') throw new CliError(`cluster ${instance.name} is being started by process ${running.pid}`)
+  const port = Number(new URL(running.url).port)
+  if (options.store !== undefined && options.store !== running.store) {
+    throw different(instance, `with --store ${running.store}`)
+  }
+  if (options.apiPort && options.apiPort !== port) throw different(instance, `on port ${port}`)
+  const kubeconfig = publishedPath(options.kubeconfig ?? running.kubeconfig)
+  await publishContext(instance, kubeconfig)
+  success(`Kubernetes is already up (process ${running.pid})`)
+  say()
+  describeServer(instance, running, running.store, kubeconfig)
+}
+
+function different(instance: Instance, how: string): CliError {
+  return new CliError(`cluster ${instance.name} runs already, ${how}`, [
+    `Stop it first: sampan down${nameFlag(instance)}`,
+    'Or start another beside it: sampan up --name other --api-port 0',
+  ])
+}
+
+const nameFlag = (instance: Instance) => (instance.name === 'default' ? '' : ` --name ${instance.name}`)
+
+function storeArgument(text: string): string {
+  try {
+    parseStoreChoice(text)
+    return text
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
+}
+
+function portArgument(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65535) throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  return port
+}
+
+function nodesArgument(text: string): number {
+  if (text !== '0') {
+    throw new InvalidArgumentError('This version runs the control plane only: leave --nodes out, or say 0.')
+  }
+  return 0
+}

@@ -1,0 +1,40 @@
+import { closeSync, writeSync } from 'node:fs'
+import { systemClock } from '../base/clock.ts'
+import { createLogger, type LogLevel } from '../base/log.ts'
+import { explain } from './explain.ts'
+import { type ServerSettings, serveCluster, stopRequested } from './server-process.ts'
+import { READY_FD, type StartReport } from './start-report.ts'
+
+/** The detached process: settings come as its argument, the start report leaves by the pipe, logs go to the file. */
+export async function runDetachedServer(): Promise<void> {
+  const settings = JSON.parse(process.argv[2] ?? '{}') as ServerSettings
+  const level = (process.env.SAMPAN_LOG_LEVEL ?? 'info') as LogLevel
+  const log = createLogger({
+    level,
+    format: 'text',
+    now: () => systemClock.now(),
+    write: (line) => void process.stdout.write(line),
+  })
+  try {
+    const serving = await serveCluster(settings, log)
+    const stop = stopRequested()
+    report({ ready: serving.server })
+    log.info('stopping', { signal: await stop })
+    await serving[Symbol.asyncDispose]()
+    log.info('stopped')
+  } catch (error) {
+    log.error('the server failed', { error })
+    const { message, hints } = explain(error, settings)
+    report({ error: { message, hints } })
+    process.exitCode = 1
+  }
+}
+
+function report(report: StartReport): void {
+  try {
+    writeSync(READY_FD, `${JSON.stringify(report)}\n`)
+    closeSync(READY_FD)
+  } catch {
+    // Nobody waits any more.
+  }
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+
+/** What the command line asks a running server over a socket that only its owner can open. */
+export interface ControlHandlers {
+  snapshot(file: string): Promise<{ revision: number }>
+  status(): Promise<ServerStatus>
+}
+
+export interface ServerStatus {
+  readonly revision: number
+  readonly residentBytes: number
+  readonly uptimeSeconds: number
+}
+
+/** The kernel's limit for a socket path is 108 bytes with its end. */
+const MAX_SOCKET_PATH = 100
+
+/** In the data directory, or, where that is too deep, in a private directory with a name made of it. */
+export function controlSocketPath(dataDir: string): string {
+  const path = join(dataDir, 'control.sock')
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path
+  const directory = join(tmpdir(), `sampan-${userInfo().uid}`)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  return join(directory, `${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.sock`)
+}
+
+export async function serveControl(path: string, handlers: ControlHandlers): Promise<AsyncDisposable> {
+  await rm(path, { force: true })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    void answer(socket, handlers)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ path, readableAll: false, writableAll: false }, resolve)
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function answer(socket: Socket, handlers: ControlHandlers): Promise<void> {
+  try {
+    const [verb, argument = ''] = JSON.parse(await readLine(socket)) as [string, string?]
+    if (verb === 'snapshot') socket.end(`${JSON.stringify({ answer: await handlers.snapshot(argument) })}\n`)
+    else if (verb === 'status') socket.end(`${JSON.stringify({ answer: await handlers.status() })}\n`)
+    else throw new Error(`unknown request ${verb}`)
+  } catch (error) {
+    socket.end(`${JSON.stringify({ error: (error as Error).message })}\n`)
+  }
+}
+
+/** Asks the server behind the socket; rejects if nobody answers. */
+export async function askControl<V extends keyof ControlHandlers>(
+  path: string,
+  verb: V,
+  argument = '',
+): Promise<Awaited<ReturnType<ControlHandlers[V]>>> {
+  const socket = connect({ path })
+  try {
+    socket.write(`${JSON.stringify([verb, argument])}\n`)
+    const reply = JSON.parse(await readLine(socket)) as { answer?: unknown; error?: string }
+    if (reply.error !== undefined) throw new Error(reply.error)
+    return reply.answer as Awaited<ReturnType<ControlHandlers[V]>>
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function readLine(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk as Buffer)
+    if ((chunk as Buffer).includes(0x0a)) break
+  }
+  return Buffer.concat(chunks).toString()
+}

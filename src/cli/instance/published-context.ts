@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
+import {
+  editKubeconfig,
+  kubeconfigPaths,
+  mergeKubeconfig,
+  parseKubeconfig,
+  withoutContext,
+} from '../../client/kubeconfig.ts'
+import { adminKubeconfigPath, type Instance } from './instance.ts'
+
+/** The kubeconfig a context goes to: the named file, else the first that kubectl reads. */
+export const publishedPath = (named: string | undefined) => resolve(named ?? kubeconfigPaths()[0]!)
+
+/** Adds the cluster's context to a kubeconfig file and makes it the current one. */
+export async function publishContext(instance: Instance, path: string): Promise<void> {
+  const own = adminKubeconfigPath(instance)
+  const added = await parseKubeconfig(await readFile(own, 'utf8'), own)
+  await editKubeconfig(path, systemClock, (config) => mergeKubeconfig(config, added))
+}
+
+/** Takes the cluster's context out of every kubeconfig it may be in; returns those it was in. */
+export async function forgetContext(instance: Instance, paths: readonly string[]): Promise<string[]> {
+  const changed: string[] = []
+  for (const path of new Set(paths.map((path) => resolve(path)))) {
+    if (await editIfThere(path, instance.context)) changed.push(path)
+  }
+  return changed
+}
+
+async function editIfThere(path: string, context: string): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  // Most files do not hold it: these are neither locked nor parsed.
+  if (!text.includes(context)) return false
+  return editKubeconfig(path, systemClock, (config) => withoutContext(config, context))
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { systemClock } from '../../base/clock.ts'
+import { type Client, createClient } from '../../client/client.ts'
+import { createHttpTransport, type HttpTransport } from '../../client/http-transport.ts'
+import { connectionOf, kubeconfigPaths, loadKubeconfig } from '../../client/kubeconfig.ts'
+import { CliError } from '../cli-error.ts'
+import { adminKubeconfigPath, findServer, instanceOf } from '../instance/instance.ts'
+
+export interface ConnectOptions {
+  readonly name?: string
+  readonly dataDir?: string
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+}
+
+export const connectOptions = (command: Command) =>
+  command
+    .option('-n, --namespace <namespace>', "which namespace (default: the context's)")
+    .option('--name <name>', 'which cluster of this machine (default: default)')
+    .option('--data-dir <dir>', 'where its state lives, if it was started with one')
+    .option('--kubeconfig <file>', 'use this kubeconfig instead')
+    .option('--context <context>', 'use this context of the kubeconfig instead')
+
+export interface ApiAccess {
+  readonly http: HttpTransport
+  readonly client: Client
+  readonly namespace: string
+}
+
+/** Reaches the cluster that the options name and runs `work` with it; the connection is closed after. */
+export async function withApi(options: ConnectOptions, work: (api: ApiAccess) => Promise<void>): Promise<void> {
+  const connection = await connectionOf(await loadKubeconfig(await configPaths(options)), options.context)
+  const http = createHttpTransport({ ...connection, clock: systemClock, userAgent: 'sampan-cli' })
+  try {
+    await work({ http, client: createClient(http), namespace: options.namespace ?? connection.namespace })
+  } finally {
+    await http[Symbol.asyncDispose]()
+  }
+}
+
+/** A cluster of this machine is reached by its own kubeconfig, whatever the user's current context is. */
+async function configPaths(options: ConnectOptions): Promise<string[]> {
+  if (options.kubeconfig !== undefined) return [options.kubeconfig]
+  if (options.context !== undefined) return kubeconfigPaths()
+  const instance = instanceOf(options)
+  if (!(await findServer(instance))) {
+    throw new CliError(`cluster ${instance.name} is not running`, [
+      'Start it: sampan up --detach',
+      'Or name another one: --name, --context or --kubeconfig',
+    ])
+  }
+  return [adminKubeconfigPath(instance)]
+}

@@ -1,0 +1,96 @@
+import { writeFileAtomically } from '../base/atomic-file.ts'
+import { systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { parseStoreChoice } from '../cluster/open-store.ts'
+import { type Cluster, startCluster } from '../cluster/start-cluster.ts'
+import { saveSnapshot } from '../store/snapshot.ts'
+import { controlSocketPath, serveControl } from './instance/control.ts'
+import {
+  adminKubeconfigPath,
+  claimServer,
+  type Instance,
+  type RunningServer,
+  releaseServer,
+  updateServer,
+  writeSettings,
+} from './instance/instance.ts'
+import { processStartTime } from './instance/process-identity.ts'
+
+/** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
+export interface ServerSettings {
+  readonly instance: Instance
+  readonly store: string
+  readonly apiPort: number
+  readonly kubeconfig?: string
+}
+
+export interface ServingCluster extends AsyncDisposable {
+  readonly server: RunningServer
+}
+
+/** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */
+export async function serveCluster(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
+  const { instance, store, apiPort, kubeconfig } = settings
+  const claim: RunningServer = {
+    pid: process.pid,
+    startTime: processStartTime(process.pid) ?? '',
+    url: '',
+    store,
+    ...(kubeconfig !== undefined && { kubeconfig }),
+  }
+  await claimServer(instance, claim)
+  let cluster: Cluster | undefined
+  let control: AsyncDisposable | undefined
+  const dispose = async () => {
+    await control?.[Symbol.asyncDispose]()
+    await cluster?.[Symbol.asyncDispose]()
+    await releaseServer(instance, process.pid)
+  }
+  try {
+    cluster = await startCluster({
+      name: instance.context,
+      store: parseStoreChoice(store),
+      dataDir: instance.dataDir,
+      listen: { port: apiPort },
+      log,
+    })
+    control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))
+    const server = { ...claim, url: cluster.url! }
+    await Promise.all([
+      writeFileAtomically(adminKubeconfigPath(instance), cluster.kubeconfig),
+      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store }),
+      updateServer(instance, server),
+    ])
+    log.info('serving', { url: server.url, store, pid: process.pid })
+    return { server, [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+function handlers(cluster: Cluster) {
+  const started = systemClock.now()
+  return {
+    snapshot: async (file: string) => ({ revision: await saveSnapshot(cluster.store, file) }),
+    status: async () => ({
+      revision: await cluster.store.revision(),
+      residentBytes: process.memoryUsage.rss(),
+      uptimeSeconds: Math.floor((systemClock.now() - started) / 1000),
+    }),
+  }
+}
+
+/** Resolves at the first request to stop; a second one ends the process at once. */
+export function stopRequested(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let asked = false
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(130)
+        asked = true
+        resolve(signal)
+      })
+    }
+  })
+}
