@@ -23,11 +23,20 @@ interface Options {
   readonly force?: boolean
   readonly now?: number
 }
+/** Whatever is shared must not be changed; a frozen object would say so. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const child of Object.values(value)) frozen(child)
+  }
+  return value
+}
+
 const apply = (old: KubernetesObject | undefined, patch: Json, options: Options = {}): ApplyResult =>
   applyPatch({
-    old,
+    old: frozen(old),
     draft: old && structuredClone(old),
-    patch,
+    patch: frozen(patch),
     manager: options.manager ?? 'a',
     apiVersion: 'apps/v1',
     force: options.force ?? false,
@@ -43,7 +52,7 @@ function update(
 ) {
   const draft = structuredClone(old ?? (configuration({}) as unknown as KubernetesObject))
   change(asJson(draft).spec as JsonObject, draft)
-  manageFields({ old, draft, manager, apiVersion: 'apps/v1', now: T1, schema })
+  manageFields({ old: frozen(old), draft, manager, apiVersion: 'apps/v1', now: T1, schema })
   return draft
 }
 const specOf = (object: KubernetesObject) => asJson(object).spec as JsonObject

@@ -121,7 +121,7 @@ function createdObject(
 function entriesBefore(old: KubernetesObject, request: ApplyRequest, shape: MergeShape): ManagedFields {
   const entries = old.metadata.managedFields ?? []
   if (entries.length > 0) return entries
-  const fields = without(setOf(newObjectFields(asJson(old), shape, true)), request.reset)
+  const fields = without(setOf(newObjectFields(asJson(old), shape)), request.reset)
   if (!fields) return entries
   const earlier: FieldManager = {
     manager: BEFORE_FIRST_APPLY,

@@ -26,7 +26,7 @@ function compareValues(
 ): Comparison | undefined {
   if (old === value) return undefined
   if (old === undefined) return { changed: newFields(value!, shape, isInline), removed: undefined }
-  if (value === undefined) return { changed: undefined, removed: newFields(old, shape, isInline) }
+  if (value === undefined) return { changed: undefined, removed: goneFields(old, shape) }
   if (isGranularObject(shape, old) && isGranularObject(shape, value)) return compareObjects(old, value, shape)
   if (shape.list && Array.isArray(old) && Array.isArray(value)) return compareLists(old, value, shape, shape.list)
   return comparePieces(old, value, shape)
@@ -35,7 +35,7 @@ function compareValues(
 function comparePieces(old: Json, value: Json, shape: MergeShape): Comparison | undefined {
   if (deepEqual(old, value)) return undefined
   // One of them is one piece and the other is not, or both are.
-  const removed = isGranularObject(shape, old) || itemElements(shape, old) ? newFields(old, shape, true) : undefined
+  const removed = isGranularObject(shape, old) || itemElements(shape, old) ? goneFields(old, shape) : undefined
   return { changed: union(newFields(value, shape, false), LEAF), removed }
 }
 
@@ -85,7 +85,9 @@ function compareField(
 ): void {
   if (shape.ignored?.has(name)) return
   const known = shape.fields?.get(name)
-  if (known) builder.add(known.element, compareValues(old, value, known.shape, known.isInline))
+  // Metadata counts as there even when it is not: nobody owns it as a whole.
+  if (known?.shape.ignored) builder.add(known.element, compareValues(old ?? {}, value ?? {}, known.shape, true))
+  else if (known) builder.add(known.element, compareValues(old, value, known.shape, known.isInline))
   else builder.add(`f:${name}`, compareValues(old, value, shape.others ?? UNKNOWN_SHAPE, false))
 }
 
@@ -134,21 +136,33 @@ function compareGroups(old: Group | undefined, group: Group | undefined, shape: 
   return group ? { changed: LEAF, removed: undefined } : { changed: undefined, removed: LEAF }
 }
 
-/**
- * All fields of a value that was not there before, itself included unless it is `isInline`. This is also the whole
- * work on a new object.
- */
-export function newFields(value: Json, shape: MergeShape, isInline: boolean): FieldsV1 {
-  if (isGranularObject(shape, value)) return newObjectFields(value, shape, isInline)
+/** All fields of a value that was not there before, itself included unless it is `isInline`. */
+function newFields(value: Json, shape: MergeShape, isInline: boolean): FieldsV1 {
+  return fieldsIn(value, shape, isInline, false)
+}
+
+/** All fields of a value that is gone. Whoever got hold of an inline field when it was empty loses it too. */
+function goneFields(value: Json, shape: MergeShape): FieldsV1 {
+  return fieldsIn(value, shape, false, true)
+}
+
+/** All fields of a new object: the whole work of a creation. */
+export function newObjectFields(object: JsonObject, shape: MergeShape): FieldsV1 {
+  return objectFields(object, shape, true, false)
+}
+
+function fieldsIn(value: Json, shape: MergeShape, isInline: boolean, isGone: boolean): FieldsV1 {
+  if (isGranularObject(shape, value)) return objectFields(value, shape, isInline, isGone)
   const elements = itemElements(shape, value)
   if (!elements || elements.length === 0) return LEAF
-  const items = value as Json[]
+  const list = value as Json[]
+  const { items } = shape.list!
   const node: FieldsV1 = isInline ? {} : { '.': LEAF }
-  for (let i = 0; i < items.length; i++) node[elements[i]!] = newFields(items[i]!, shape.list!.items, false)
+  for (let i = 0; i < list.length; i++) node[elements[i]!] = fieldsIn(list[i]!, items, false, isGone)
   return node
 }
 
-export function newObjectFields(object: JsonObject, shape: MergeShape, isInline: boolean): FieldsV1 {
+function objectFields(object: JsonObject, shape: MergeShape, isInline: boolean, isGone: boolean): FieldsV1 {
   const names = Object.keys(object)
   const node: FieldsV1 = isInline || names.length === 0 ? {} : { '.': LEAF }
   for (const name of names) {
@@ -156,9 +170,9 @@ export function newObjectFields(object: JsonObject, shape: MergeShape, isInline:
     if (value === undefined || shape.ignored?.has(name)) continue
     const known = shape.fields?.get(name)
     if (typeof value !== 'object') node[known ? known.element : `f:${name}`] = LEAF
-    else if (!known) node[`f:${name}`] = newFields(value, shape.others ?? UNKNOWN_SHAPE, false)
+    else if (!known) node[`f:${name}`] = fieldsIn(value, shape.others ?? UNKNOWN_SHAPE, false, isGone)
     else {
-      const fields = newFields(value, known.shape, known.isInline)
+      const fields = fieldsIn(value, known.shape, known.isInline && !isGone, isGone)
       if (!known.shape.ignored || setOf(fields)) node[known.element] = fields
     }
   }

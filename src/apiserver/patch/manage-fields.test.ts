@@ -1,8 +1,12 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject, ManagedFieldsEntry } from '../../api/meta/object.ts'
 import { builtinSchema } from '../../api/schema/builtin.ts'
 import type { Schema } from '../../api/schema/schema.ts'
-import { isUnchanged, manageFields } from './manage-fields.ts'
+import { newObjectFields } from './compare-fields.ts'
+import { type FieldSet, memberPaths, union } from './field-set.ts'
+import { asJson, isUnchanged, manageFields } from './manage-fields.ts'
+import { objectShapeOf } from './merge-shape.ts'
 
 const schema = builtinSchema('io.k8s.api.apps.v1.Deployment')
 const T1 = Date.UTC(2026, 0, 1)
@@ -135,7 +139,9 @@ describe('creation', () => {
         fieldsV1: { 'f:spec': { 'f:paused': {} } },
       },
     ]
+    delete object.metadata.labels
     expect(summary(write(undefined, object)).map(([manager]) => manager)).toEqual(['old', 'kubectl'])
+    expect(entries(object)[1]?.fieldsV1).not.toHaveProperty('f:metadata')
   })
 })
 
@@ -341,4 +347,41 @@ describe('custom resources', () => {
       'f:spec': { '.': {}, 'f:size': {}, 'f:free': { '.': {}, 'f:map': { '.': {}, 'f:a': {} }, 'f:list': {} } },
     })
   })
+})
+
+/** Such a field is not owned when it has been emptied. */
+const ALWAYS_THERE = new Set(['.spec', '.spec.template', '.spec.template.spec', '.spec.template.spec.containers'])
+
+test('however objects change, every field has an owner and nobody owns what is not there', () => {
+  const name = fc.constantFrom('a', 'b', 'c')
+  const container = fc.record({ name, image: name, args: fc.array(name, { maxLength: 2 }) }, { requiredKeys: ['name'] })
+  const containers = fc.uniqueArray(container, { selector: (one) => one.name, maxLength: 3 })
+  const states = fc.record({
+    manager: name,
+    labels: fc.option(fc.dictionary(name, name), { nil: undefined }),
+    spec: fc.record(
+      { replicas: fc.nat(2), template: fc.record({ spec: fc.record({ containers }) }) },
+      { requiredKeys: [] },
+    ),
+  })
+  fc.assert(
+    fc.property(fc.array(states, { minLength: 2, maxLength: 5 }), (sequence) => {
+      let object: Deployment | undefined
+      for (const { manager, labels, spec } of sequence) {
+        const draft = JSON.parse(
+          JSON.stringify({ ...deployment(), metadata: { name: 'x', labels }, spec }),
+        ) as Deployment
+        object = write(object, draft, { manager })
+        // A write that leaves nothing to own ends the tracking.
+        if (!object.metadata.managedFields) return
+        const owned = entries(object).reduce<FieldSet>((all, entry) => union(all, entry.fieldsV1), undefined)
+        const there = memberPaths(newObjectFields(asJson(object), objectShapeOf(schema)))
+        const isThere = (path: string) => there.some((one) => one.startsWith(path))
+        expect(memberPaths(owned).filter((path) => !isThere(path))).toEqual([])
+        const isLeaf = (path: string) => !there.some((one) => one !== path && one.startsWith(path))
+        const leaves = there.filter((path) => isLeaf(path) && !ALWAYS_THERE.has(path))
+        expect(memberPaths(owned)).toEqual(expect.arrayContaining(leaves))
+      }
+    }),
+  )
 })

@@ -64,7 +64,7 @@ function manageChange(write: ManagedWrite, manager: FieldManager): void {
 
 /** The usual creation: one manager owns all there is. */
 function manageNewObject({ draft, now, schema, reset }: ManagedWrite, manager: FieldManager): void {
-  const fields = without(setOf(newObjectFields(asJson(draft), objectShapeOf(schema), true)), reset)
+  const fields = without(setOf(newObjectFields(asJson(draft), objectShapeOf(schema))), reset)
   if (fields === undefined) delete draft.metadata.managedFields
   else draft.metadata.managedFields = [entryFor(manager, formatTime(now), fields)]
 }
