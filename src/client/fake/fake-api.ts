@@ -48,10 +48,9 @@ export class FakeApi implements Transport {
     this.#wake()
   }
 
-  /** Forgets the history: a watch from before gets 410. */
+  /** Forgets the history: a new watch from before gets 410; open ones go on. */
   compact(): void {
     this.#oldest = this.#revision
-    this.#history = []
   }
 
   /** Sends every watcher the newest revision. */
