@@ -8,15 +8,18 @@ export type RuleRow<T> = readonly [what: string, change: (draft: T) => void, ...
 
 export const shownErrors = (errors: readonly FieldError[]) => errors.map((error) => `${error.field}: ${error.message}`)
 
+const unchanged = <T>(what: string): RuleRow<T> => [what, () => {}]
+
 /** Each row on a fresh copy of the valid object, through defaults and validation as on creation. */
 export function describeRules<T extends KubernetesObject>(kind: Kind<T>, valid: T, rows: readonly RuleRow<T>[]): void {
   describe(`${kind.kind} rules`, () => {
-    it.each([['the valid object', () => {}] as RuleRow<T>, ...rows])('%s', (_, change, ...errors) => {
-      const draft = structuredClone(valid)
-      change(draft)
-      kind.defaults?.(draft)
-      expect(shownErrors(kind.validate?.(draft) ?? [])).toEqual(errors)
-    })
+    for (const [what, change, ...errors] of [unchanged<T>('the valid object'), ...rows])
+      it(what, () => {
+        const draft = structuredClone(valid)
+        change(draft)
+        kind.defaults?.(draft)
+        expect(shownErrors(kind.validate?.(draft) ?? [])).toEqual(errors)
+      })
   })
 }
 
@@ -27,15 +30,16 @@ export function describeUpdateRules<T extends KubernetesObject>(
   rows: readonly RuleRow<T>[],
 ): void {
   describe(`${kind.kind} update rules`, () => {
-    it.each([['no change', () => {}] as RuleRow<T>, ...rows])('%s', (_, change, ...errors) => {
-      const old = structuredClone(stored)
-      kind.defaults?.(old)
-      const draft = structuredClone(old)
-      change(draft)
-      kind.defaults?.(draft)
-      kind.prepareUpdate?.(draft, old)
-      expect(shownErrors(kind.validateUpdate?.(draft, old) ?? [])).toEqual(errors)
-    })
+    for (const [what, change, ...errors] of [unchanged<T>('no change'), ...rows])
+      it(what, () => {
+        const old = structuredClone(stored)
+        kind.defaults?.(old)
+        const draft = structuredClone(old)
+        change(draft)
+        kind.defaults?.(draft)
+        kind.prepareUpdate?.(draft, old)
+        expect(shownErrors(kind.validateUpdate?.(draft, old) ?? [])).toEqual(errors)
+      })
   })
 }
 
