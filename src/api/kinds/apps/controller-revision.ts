@@ -44,6 +44,6 @@ export const controllerRevisionKind = defineKind<ControllerRevision>({
 })
 
 function ownerText(owner: OwnerReference): string {
-  const { group } = parseApiVersion(owner.apiVersion)
-  return `${owner.kind.toLowerCase()}${group && `.${group}`}/${owner.name}`
+  const { group } = parseApiVersion(owner.apiVersion ?? '')
+  return `${(owner.kind ?? '').toLowerCase()}${group && `.${group}`}/${owner.name}`
 }

@@ -23,7 +23,7 @@ export function validateHorizontalPodAutoscaler(autoscaler: HorizontalPodAutosca
   checkReplicas(spec, errors)
   const target = spec.scaleTargetRef
   // The one thing to scale that the core group has.
-  const isCore = target?.kind === 'ReplicationController' && target.apiVersion === 'v1'
+  const isCore = target?.kind === 'ReplicationController'
   validateObjectReference(target, isCore, SPEC.child('scaleTargetRef'), errors)
   spec.metrics?.forEach((metric, i) => {
     validateMetric(metric, SPEC.child('metrics').index(i), errors)

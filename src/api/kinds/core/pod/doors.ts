@@ -51,7 +51,7 @@ export const resizeDoor: StatusSubresource<Pod> = {
     const kept = old.spec ?? { containers: [] }
     draft.spec = {
       ...kept,
-      containers: withResourcesOf(kept.containers, sent.containers),
+      containers: withResourcesOf(kept.containers, sent.containers ?? []),
       ...(kept.initContainers && { initContainers: withResourcesOf(kept.initContainers, sent.initContainers ?? []) }),
     }
     if (sent.resources) draft.spec.resources = sent.resources

@@ -25,13 +25,12 @@ export function validateSelector(selector: SentSelector | undefined, path: Field
   if (selector) for (const error of validateLabelSelector(completed(selector), path)) errors.push(error)
 }
 
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist']
+
 /** The compiled selector; undefined when it has an operator that does not exist. */
 export function compiledSelector(selector: SentSelector | undefined): Selector | undefined {
-  try {
-    return compileLabelSelector(selector && completed(selector))
-  } catch {
-    return undefined
-  }
+  const known = selector?.matchExpressions?.every((each) => OPERATORS.includes(each.operator ?? '')) ?? true
+  return known ? compileLabelSelector(selector && completed(selector)) : undefined
 }
 
 export const isEmptySelector = (selector: SentSelector | undefined) =>
