@@ -178,7 +178,8 @@ async function takeAnyPort({ nodePorts }: Pools, claims: Claims, draft: Service)
 
 async function updateNodePorts(pools: Pools, claims: Claims, draft: Service, old: Service): Promise<void> {
   const spec = draftSpec(draft)
-  const held = new Set(nodePortsOf(specOf(old)))
+  const before = specOf(old)
+  const held = new Set(hasNodePorts(before) ? nodePortsOf(before) : [])
   if (hasNodePorts(spec)) await takeMissingNodePorts(pools, claims, draft, held)
   const kept = new Set(hasNodePorts(spec) ? nodePortsOf(spec) : [])
   for (const port of held) if (!kept.has(port)) await pools.nodePorts.release(claims, old, port)

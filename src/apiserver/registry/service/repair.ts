@@ -1,5 +1,6 @@
 import type { Service } from '../../../api/generated/core-v1.ts'
 import {
+  hasNodePorts,
   isHeadless,
   needsClusterIP,
   needsHealthCheckNodePort,
@@ -104,7 +105,7 @@ function wantsOf(service: Service, entry: Entry): Want[] {
       if (ip) wants.push({ key: ipAddressKey(ip), service, entry, ip })
     }
   }
-  const ports = new Set(nodePortsOf(spec))
+  const ports = new Set(hasNodePorts(spec) ? nodePortsOf(spec) : [])
   if (needsHealthCheckNodePort(spec) && spec.healthCheckNodePort) ports.add(spec.healthCheckNodePort)
   for (const port of ports) wants.push({ key: nodePortKey(port), service, entry })
   return wants
