@@ -1,38 +1,57 @@
 import type { Kind } from '../api/kind.ts'
 import type { KubernetesObject } from '../api/meta/object.ts'
-import type { Client } from './client.ts'
-import { type Informer, type InformerContext, type InformerOptions, startInformer } from './informer.ts'
-import type { ResourceType } from './transport.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { type Indexes, type Informer, startInformer } from './informer.ts'
+import type { ResourceType, Transport } from './transport.ts'
 
-/** Hands out one informer per resource and selector, shared by all who ask, started when first asked for. */
-export class InformerFactory implements AsyncDisposable {
-  readonly #client: Client
-  readonly #context: InformerContext
-  readonly #informers = new Map<string, Informer<KubernetesObject>>()
+export interface InformerScope<T> {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+  readonly indexes?: Indexes<T>
+}
 
-  constructor(client: Client, context: InformerContext) {
-    this.#client = client
-    this.#context = context
-  }
+/** One informer for all who watch the same objects. Disposing the factory stops them all. */
+export interface InformerFactory extends AsyncDisposable {
+  /** Starts the informer at the first call; later calls with the same scope share it and may add indexes. */
+  informer<T extends KubernetesObject>(kind: Kind<T>, scope?: InformerScope<T>): Informer<T>
+  informer<T extends KubernetesObject = KubernetesObject>(type: ResourceType, scope?: InformerScope<T>): Informer<T>
+  /** Resolves when every informer started so far has synced. */
+  synced(): Promise<void>
+}
 
-  informer<T extends KubernetesObject>(kind: Kind<T>, options?: InformerOptions): Informer<T>
-  informer<T extends KubernetesObject = KubernetesObject>(type: ResourceType, options?: InformerOptions): Informer<T>
-  informer(type: ResourceType, options: InformerOptions = {}): Informer<KubernetesObject> {
-    const id = [type.group, type.version, type.plural, options.labelSelector, options.fieldSelector].join('|')
-    let informer = this.#informers.get(id)
-    if (!informer) {
-      informer = startInformer(this.#client.resource(type), this.#context, options)
-      this.#informers.set(id, informer)
+export interface InformerFactoryOptions {
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+export function createInformerFactory(options: InformerFactoryOptions): InformerFactory {
+  const informers = new Map<string, Informer>()
+  function informer<T extends KubernetesObject>(type: ResourceType, scope: InformerScope<T> = {}): Informer<T> {
+    const { group, version, plural, namespaced } = type
+    const { namespace = '', labelSelector = '', fieldSelector = '' } = scope
+    const key = [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
+    const known = informers.get(key) as Informer<T> | undefined
+    if (known) {
+      known.addIndexes(scope.indexes ?? {})
+      return known
     }
-    return informer
+    const started = startInformer<T>({ ...options, resource: { group, version, plural, namespaced }, ...scope })
+    informers.set(key, started as unknown as Informer)
+    return started
   }
-
-  /** Resolves when every informer asked for so far has its first list. */
-  async synced(): Promise<void> {
-    await Promise.all([...this.#informers.values()].map((informer) => informer.synced))
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#informers.values()].map((informer) => informer[Symbol.asyncDispose]()))
+  return {
+    informer,
+    async synced() {
+      await Promise.all([...informers.values()].map((one) => one.synced))
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...informers.values()].map((one) => one[Symbol.asyncDispose]()))
+      informers.clear()
+    },
   }
 }
