@@ -71,7 +71,8 @@ function isRunning(pid: number, startTime: string): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    // Not ours to signal, but there.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   const now = startTimeOf(pid)
   // The same number with another start time is another process; a zombie has let go of its files.

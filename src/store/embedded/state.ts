@@ -74,6 +74,7 @@ export class State {
   /** A page of an older state: the live keys as they were then, merged with the keys deleted since. */
   listAt(prefix: string, after: string | undefined, limit: number, at: Revision): Page {
     const isBefore = (a: string, b: string) => this.#keys.isBefore(a, b)
+    const now = this.#keys.count(prefix, after)
     const { deleted, grown } = this.#history.since(at, prefix, after, isBefore)
     const gone = deleted.filter((key) => !this.#current.has(key)).sort((a, b) => (isBefore(a, b) ? -1 : 1))
     const entries: Entry[] = []
@@ -88,8 +89,7 @@ export class State {
       return take(key)
     })
     while (next < gone.length && entries.length < limit) take(gone[next++]!)
-    const total = this.#keys.count(prefix, after) - grown
-    return { entries, revision: at, remaining: total - entries.length }
+    return { entries, revision: at, remaining: now - grown - entries.length }
   }
 
   /** All current entries, in no order. */

@@ -9,10 +9,11 @@ const LARGE = SLAB_BYTES / 4
  * Where less than half of a buffer is in use, its values are copied out, so that twice the values is all that is held.
  */
 export function releaseSparseBuffers(entries: Iterable<Entry>): void {
+  const all: { value: Buffer }[] = [...entries]
   const used = new Map<ArrayBufferLike, number>()
-  for (const { value } of entries) used.set(value.buffer, (used.get(value.buffer) ?? 0) + value.length)
+  for (const { value } of all) used.set(value.buffer, (used.get(value.buffer) ?? 0) + value.length)
   const slabs = new ValueSlabs()
-  for (const entry of entries as Iterable<{ value: Buffer }>) {
+  for (const entry of all) {
     const { buffer, length } = entry.value
     if (used.get(buffer)! * 2 < buffer.byteLength) entry.value = slabs.copy(entry.value, 0, length)
   }
