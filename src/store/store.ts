@@ -108,7 +108,10 @@ export class FutureRevisionError extends Error {
   }
 }
 
-/** The store cannot take writes (disk full, I/O error, no quorum); reads may go on. Nothing was written. */
+/**
+ * The store cannot take writes (disk full, I/O error, no quorum); reads may go on. Nothing was acknowledged; after a
+ * failed sync or a lost connection to etcd the write may turn up all the same.
+ */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
 }
