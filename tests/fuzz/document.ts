@@ -31,7 +31,7 @@ function* operationsOf(document: Json): Generator<Operation> {
   for (const [path, item] of Object.entries((document.paths ?? {}) as Record<string, Json>)) {
     for (const method of METHODS.filter((name) => item[name])) {
       const operation = item[method] as Json
-      const parameters = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
+      const parameters = parametersOf(document, item, operation)
       const content = Object.values((at(operation, 'requestBody.content') ?? {}) as Record<string, Json>)
       yield {
         method: method.toUpperCase(),
@@ -42,4 +42,14 @@ function* operationsOf(document: Json): Generator<Operation> {
       }
     }
   }
+}
+
+/** The parameters of an operation and of its path, references followed. */
+export function parametersOf(document: Json, ...holders: Json[]): Json[] {
+  const listed = holders.flatMap((holder) => (holder.parameters ?? []) as Json[])
+  const shared = (at(document, 'components.parameters') ?? {}) as Record<string, Json>
+  return listed.map((entry) => {
+    const name = (entry.$ref as string | undefined)?.split('/').at(-1)
+    return name === undefined ? entry : (shared[name] as Json)
+  })
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { at, listAt, textAt } from '../../tools/json.ts'
+import { parametersOf } from '../../fuzz/document.ts'
+import { at, type Json, listAt, textAt } from '../../tools/json.ts'
 import { expectStatus, useCluster } from '../../tools/use-cluster.ts'
 
 const server = useCluster('discovering')
@@ -136,7 +137,7 @@ describe('OpenAPI', () => {
       kind: 'Deployment',
     })
     const patch = at(document.object, 'paths.[/apis/apps/v1/namespaces/{namespace}/deployments/{name}].patch')
-    const parameters = listAt(patch, 'parameters').map((parameter) => parameter.name)
+    const parameters = parametersOf(document.object, patch as Json).map((parameter) => parameter.name)
     expect(parameters).toEqual(expect.arrayContaining(['dryRun', 'fieldManager', 'fieldValidation', 'force']))
     const containers = at(document.object, 'components.schemas.[io.k8s.api.core.v1.PodSpec].properties.containers')
     expect(containers).toMatchObject({ 'x-kubernetes-patch-merge-key': 'name', 'x-kubernetes-list-type': 'map' })

@@ -91,26 +91,32 @@ describe('unknown and duplicate fields of a typed object', () => {
     ['merge', 'application/merge-patch+json', '{"spec":{"foo":"x","replicas":4,"replicas":5}}'],
     ['strategic', 'application/strategic-merge-patch+json', '{"spec":{"foo":"x","replicas":4,"replicas":5}}'],
     ['json', 'application/json-patch+json', '[{"op":"add","path":"/spec/foo","value":"x"}]'],
-    ['apply', 'application/apply-patch+yaml', deployment('patched', '"foo": "x", "replicas": 4, "replicas": 5,')],
   ])('a %s patch', async (_name, type, body) => {
     await post(deployment('patched', '"replicas": 1,'), 'Strict')
     const send = (mode: string) =>
-      server.api.request(
-        'PATCH',
-        `${DEPLOYMENTS}/patched?fieldValidation=${mode}&fieldManager=patcher&force=true`.replace(
-          type.includes('apply') ? '' : '&force=true',
-          '',
-        ),
-        {
-          body,
-          headers: { 'content-type': type },
-        },
-      )
+      server.api.request('PATCH', `${DEPLOYMENTS}/patched?fieldValidation=${mode}`, {
+        body,
+        headers: { 'content-type': type },
+      })
     const strict = expectStatus(await send('Strict'), 400)
     expect(textAt(strict.object, 'message')).toMatch(/foo/)
     const warned = expectStatus(await send('Warn'), 200)
     expect(warnings(warned)).toContain('foo')
     expect(warned.text).not.toContain('"foo"')
     expect(warnings(expectStatus(await send('Ignore'), 200))).toBe('')
+  })
+
+  test('an apply patch may hold nothing unknown, whatever the mode', async () => {
+    await post(deployment('applied', '"replicas": 1,'), 'Strict')
+    const send = (spec: string, mode: string) =>
+      server.api.request('PATCH', `${DEPLOYMENTS}/applied?fieldValidation=${mode}&fieldManager=x&force=true`, {
+        body: deployment('applied', spec),
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+      })
+    for (const mode of ['Strict', 'Warn', 'Ignore']) expectStatus(await send('"foo": "x",', mode), 400)
+    const twice = '"replicas": 4, "replicas": 5,'
+    expect(textAt(expectStatus(await send(twice, 'Strict'), 400).object, 'message')).toContain('replicas')
+    expect(warnings(expectStatus(await send(twice, 'Warn'), 200))).toContain('replicas')
+    expect(warnings(expectStatus(await send(twice, 'Ignore'), 200))).toBe('')
   })
 })
