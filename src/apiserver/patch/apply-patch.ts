@@ -9,7 +9,7 @@ import { difference, equalSets, type FieldSet, intersection, memberPaths, setOf,
 import { cloneWithoutNulls, isObject } from './json-value.ts'
 import { fieldsLastApplied, KUBECTL, refreshLastApplied } from './last-applied.ts'
 import { asJson, reduceEntries, store } from './manage-fields.ts'
-import { entryFor, type FieldManager, fieldsOf, isEntryOf, type ManagedFields, withManager } from './managed-fields.ts'
+import { entryFor, type FieldOwner, fieldsOf, isEntryOf, type ManagedFields, withManager } from './managed-fields.ts'
 import { type MergeShape, objectShapeOf } from './merge-shape.ts'
 import { pruneFields } from './prune-fields.ts'
 
@@ -44,7 +44,7 @@ const BEFORE_FIRST_APPLY = 'before-first-apply'
 /** Throws BadRequest for a bad configuration, and Conflict where others own what it would change. */
 export function applyPatch(request: ApplyRequest): ApplyResult {
   const configuration = checkConfiguration(request)
-  const manager: FieldManager = {
+  const manager: FieldOwner = {
     manager: request.manager,
     operation: 'Apply',
     apiVersion: request.apiVersion,
@@ -107,7 +107,7 @@ function describe({ apiVersion, kind, metadata }: JsonObject): string {
 
 function createdObject(
   configuration: JsonObject,
-  manager: FieldManager,
+  manager: FieldOwner,
   applied: FieldSet,
   now: number,
 ): KubernetesObject {
@@ -123,7 +123,7 @@ function entriesBefore(old: KubernetesObject, request: ApplyRequest, shape: Merg
   if (entries.length > 0) return entries
   const fields = without(setOf(newObjectFields(asJson(old), shape)), request.reset)
   if (!fields) return entries
-  const earlier: FieldManager = {
+  const earlier: FieldOwner = {
     manager: BEFORE_FIRST_APPLY,
     operation: 'Update',
     apiVersion: request.apiVersion,
@@ -149,7 +149,7 @@ function refuseConflicts(
   old: KubernetesObject,
   others: ManagedFields,
   { changed }: Comparison,
-  manager: FieldManager,
+  manager: FieldOwner,
   shape: MergeShape,
 ): void {
   if (changed === undefined) return

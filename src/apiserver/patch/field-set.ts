@@ -40,22 +40,28 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 /** What is in `a` and not in `b`. A branch that stays as it was is the same object as before. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || b === undefined) return a
-  const keeps = isMember(a) && !isMember(b)
-  let isSame = keeps === isMember(a)
-  const result: FieldsV1 = {}
-  let isEmpty = true
-  for (const element in a) {
-    if (element === '.') continue
-    const child = a[element]!
+  const wasMember = isMember(a)
+  const stays = wasMember && !isMember(b)
+  let result: FieldsV1 | undefined = stays === wasMember ? undefined : { ...a }
+  // As a rule `b` is small, so its edges are followed and not those of `a`.
+  for (const element in b) {
+    const child = element === '.' ? undefined : a[element]
+    if (child === undefined) continue
     const rest = difference(child, b[element])
-    if (rest !== child) isSame = false
-    if (rest === undefined) continue
-    result[element] = rest
-    isEmpty = false
+    if (rest === child) continue
+    result ??= { ...a }
+    if (rest === undefined) delete result[element]
+    else result[element] = rest
   }
-  if (isSame) return a
-  if (isEmpty) return keeps ? LEAF : undefined
-  return keeps ? { '.': LEAF, ...result } : result
+  return result === undefined ? a : normalised(result, stays)
+}
+
+/** A node whose edges are right except perhaps `.`. */
+function normalised(node: FieldsV1, isMember: boolean): FieldSet {
+  if (isLeaf(node)) return isMember ? LEAF : undefined
+  if (isMember) node['.'] = LEAF
+  else delete node['.']
+  return node
 }
 
 /** What is in both. */

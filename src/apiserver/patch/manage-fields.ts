@@ -7,7 +7,7 @@ import { type FieldSet, setOf, union, without } from './field-set.ts'
 import {
   capUpdateManagers,
   entryFor,
-  type FieldManager,
+  type FieldOwner,
   fieldsOf,
   isEntryOf,
   isValidManagedFields,
@@ -37,7 +37,7 @@ export interface ManagedWrite {
 /** Records who owns what after a create, an update or any patch that is not an apply. */
 export function manageFields(write: ManagedWrite): void {
   const { old, draft } = write
-  const manager: FieldManager = {
+  const manager: FieldOwner = {
     manager: write.manager || 'unknown',
     operation: 'Update',
     apiVersion: write.apiVersion,
@@ -48,7 +48,7 @@ export function manageFields(write: ManagedWrite): void {
   else manageChange(write, manager)
 }
 
-function manageChange(write: ManagedWrite, manager: FieldManager): void {
+function manageChange(write: ManagedWrite, manager: FieldOwner): void {
   const { old, draft } = write
   const sent = draft.metadata.managedFields
   const before = entriesBefore(sent, old?.metadata.managedFields, manager.subresource !== '')
@@ -63,7 +63,7 @@ function manageChange(write: ManagedWrite, manager: FieldManager): void {
 }
 
 /** The usual creation: one manager owns all there is. */
-function manageNewObject({ draft, now, schema, reset }: ManagedWrite, manager: FieldManager): void {
+function manageNewObject({ draft, now, schema, reset }: ManagedWrite, manager: FieldOwner): void {
   const fields = without(setOf(newObjectFields(asJson(draft), objectShapeOf(schema))), reset)
   if (fields === undefined) delete draft.metadata.managedFields
   else draft.metadata.managedFields = [entryFor(manager, formatTime(now), fields)]
@@ -72,7 +72,7 @@ function manageNewObject({ draft, now, schema, reset }: ManagedWrite, manager: F
 /** What was changed belongs to the writer and to nobody else any more; what was removed to nobody. */
 function changedEntries(
   before: ManagedFields,
-  manager: FieldManager,
+  manager: FieldOwner,
   changed: FieldSet,
   comparison: Comparison,
   now: number,

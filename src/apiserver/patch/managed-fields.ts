@@ -2,7 +2,7 @@ import type { FieldsV1, ManagedFieldsEntry } from '../../api/meta/object.ts'
 import { difference, equalSets, type FieldSet, union } from './field-set.ts'
 
 /** Who writes: together these tell one entry of `metadata.managedFields` from another. */
-export interface FieldManager {
+export interface FieldOwner {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
   readonly apiVersion: string
@@ -18,13 +18,13 @@ const ANCIENT_CHANGES = 'ancient-changes'
 export const fieldsOf = (entry: ManagedFieldsEntry | undefined): FieldSet => entry?.fieldsV1
 
 /** An applier stays the same when it moves to another version of the API. */
-export const isEntryOf = (entry: ManagedFieldsEntry, manager: FieldManager): boolean =>
+export const isEntryOf = (entry: ManagedFieldsEntry, manager: FieldOwner): boolean =>
   entry.manager === manager.manager &&
   entry.operation === manager.operation &&
   (entry.subresource ?? '') === manager.subresource &&
   (manager.operation === 'Apply' || entry.apiVersion === manager.apiVersion)
 
-export function entryFor(manager: FieldManager, time: string, fieldsV1: FieldsV1): ManagedFieldsEntry {
+export function entryFor(manager: FieldOwner, time: string, fieldsV1: FieldsV1): ManagedFieldsEntry {
   return {
     manager: manager.manager,
     operation: manager.operation,
@@ -48,7 +48,7 @@ export function withoutFields(entry: ManagedFieldsEntry, ...sets: FieldSet[]): M
 /** Entries with this manager's set; an entry that stays the same keeps its time unless `touch`. */
 export function withManager(
   entries: ManagedFields,
-  manager: FieldManager,
+  manager: FieldOwner,
   set: FieldSet,
   time: string,
   touch: boolean,
