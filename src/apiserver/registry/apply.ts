@@ -5,7 +5,7 @@ import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
 import { applyPatch } from '../patch/apply-patch.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
-import { createFrom } from './create.ts'
+import { createWith } from './create.ts'
 import { checkDraft, decodeBody } from './decode.ts'
 import { type Machinery, readForUpdate, targetOf } from './machinery.ts'
 import { resetFields } from './managed-fields.ts'
@@ -41,11 +41,13 @@ async function applyOnce(machinery: Machinery, request: ResourceRequest, options
     return { type: 'object', status: 200, kind: request.kind, object }
   }
   if (request.subresource !== '') throw objectNotFound(target.ref, request.name)
-  const draft = applied(machinery, request, options, undefined)
-  if (draft.metadata.uid)
-    throw conflict(target.ref, request.name, 'uid mismatch: the provided object specified a uid, and no object exists')
-  delete draft.metadata.resourceVersion
-  const object = await createFrom(machinery, request, draft, options)
+  const object = await createWith(machinery, request, options, () => {
+    const draft = applied(machinery, request, options, undefined)
+    if (draft.metadata.uid)
+      throw conflict(target.ref, request.name, 'uid mismatch: the object has one, and none exists')
+    delete draft.metadata.resourceVersion
+    return draft
+  })
   return { type: 'object', status: 201, kind: request.kind, object }
 }
 

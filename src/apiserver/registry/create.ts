@@ -21,14 +21,23 @@ const ATTEMPTS = 8
 
 export async function create(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
   const options = parseWriteOptions(request, 'CreateOptions')
+  const object = await createWith(machinery, request, options, () => decodeObject(request, options))
+  return { type: 'object', status: 201, kind: request.kind, object }
+}
+
+/** Creates the object that `makeDraft` makes, which is asked for a fresh draft whenever a draw was lost. */
+export async function createWith(
+  machinery: Machinery,
+  request: ResourceRequest,
+  options: WriteOptions,
+  makeDraft: () => KubernetesObject,
+): Promise<CachedObject> {
   for (let attempt = 1; ; attempt++) {
-    const draft = decodeObject(request, options)
     try {
-      const object = await createFrom(machinery, request, draft, options)
-      return { type: 'object', status: 201, kind: request.kind, object }
+      return await createFrom(machinery, request, makeDraft(), options)
     } catch (error) {
-      const retry = error instanceof DrawAgain && attempt < ATTEMPTS
-      if (!retry) throw error instanceof DrawAgain ? error.failure : error
+      if (!(error instanceof DrawAgain)) throw error
+      if (attempt === ATTEMPTS) throw error.failure
     }
   }
 }
@@ -43,7 +52,7 @@ class DrawAgain extends Error {
 }
 
 /** Takes a decoded draft through the whole way into the store. */
-export async function createFrom(
+async function createFrom(
   machinery: Machinery,
   request: ResourceRequest,
   draft: KubernetesObject,

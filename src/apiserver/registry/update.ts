@@ -17,7 +17,7 @@ import { CachedObject } from '../watch-cache/cached-object.ts'
 import { type Allocation, allocatorOf } from './allocation.ts'
 import type { Answer } from './answer.ts'
 import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
-import { createFrom, toStorage } from './create.ts'
+import { createWith, toStorage } from './create.ts'
 import { decodeObject } from './decode.ts'
 import { isReadyToGo } from './delete.ts'
 import { encodeObject, stamped, unstored } from './encoding.ts'
@@ -39,10 +39,12 @@ export async function update(machinery: Machinery, request: ResourceRequest): Pr
   const isCreate =
     request.kind.createOnUpdate && !(await readForUpdate(machinery, target)) && request.subresource === ''
   if (isCreate) {
-    const draft = decodeObject(request, options)
-    adoptName(request, draft.metadata)
-    delete draft.metadata.resourceVersion
-    const object = await createFrom(machinery, request, draft, options)
+    const object = await createWith(machinery, request, options, () => {
+      const draft = decodeObject(request, options)
+      adoptName(request, draft.metadata)
+      delete draft.metadata.resourceVersion
+      return draft
+    })
     return { type: 'object', status: 201, kind: request.kind, object }
   }
   const object = await change(machinery, request, options, (current) => {
@@ -104,7 +106,8 @@ async function changeLocked(
       return await storeChange(machinery, request, options, target, current, draft)
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
-      if (pinned) throw conflict(target.ref, request.name, MODIFIED_MESSAGE)
+      // Only a lost race for the object itself is the client's business; a lost draw from a pool is ours.
+      if (pinned && error.key === target.key) throw conflict(target.ref, request.name, MODIFIED_MESSAGE)
     }
   }
   throw timeout('the object is changed too often by others; please try again', 1)
