@@ -16,6 +16,7 @@ export interface FieldRecord {
 /** Notes in metadata.managedFields who set what. An apply has done so already. */
 export function recordFields({ draft, old, kind, request, options, now }: FieldRecord): void {
   if (request.patchType === 'application/apply-patch+yaml') return
+  const reset = resetFields(kind, request.subresource)
   manageFields({
     draft,
     old,
@@ -24,6 +25,7 @@ export function recordFields({ draft, old, kind, request, options, now }: FieldR
     subresource: request.subresource,
     now,
     schema: kind.schema,
+    ...(reset && { reset }),
   })
 }
 
