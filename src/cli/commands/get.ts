@@ -137,7 +137,8 @@ async function watchTable(api: ApiAccess, target: Target, table: Table, options:
   for await (const lines of api.http.rawLines({ path, accept: TABLE, signal: stop.signal })) {
     for (const line of lines) {
       const { object } = JSON.parse(line) as { object: Table }
-      definitions = object.columnDefinitions ?? definitions
+      // Only the first event of a watch names its columns.
+      if (object.columnDefinitions?.length) definitions = object.columnDefinitions
       const row = { ...object, ...(definitions && { columnDefinitions: definitions }) }
       printTable(target, row, { ...options, headers: false }, false)
     }

@@ -4,6 +4,9 @@ const HIDDEN = new Set(['managedFields', 'selfLink'])
 /** Annotations that only repeat the object. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration'])
 
+/** Fields whose keys are the user's own words. */
+const MAPS = new Set(['data', 'binaryData', 'stringData', 'matchLabels', 'nodeSelector', 'selector', 'labels'])
+
 /** An object of any kind for people: fields as words, nothing empty, secrets by their size. */
 export function describeObject(object: KubernetesObject): string[] {
   const { name, namespace, labels, annotations, ...metadata } = object.metadata
@@ -31,16 +34,17 @@ function sealed(secret: Record<string, unknown>): Record<string, unknown> {
   return { ...secret, data: Object.fromEntries(sizes) }
 }
 
-function fields(object: Record<string, unknown>, depth: number): string[] {
+function fields(object: Record<string, unknown>, depth: number, title = words): string[] {
   const shown = Object.entries(object).filter(([key, value]) => !HIDDEN.has(key) && !isEmpty(value))
-  const width = Math.max(0, ...shown.filter(([, value]) => !isNested(value)).map(([key]) => words(key).length))
-  return shown.flatMap(([key, value]) => field(words(key), value, depth, width))
+  const width = Math.max(0, ...shown.filter(([, value]) => !isNested(value)).map(([key]) => title(key).length))
+  return shown.flatMap(([key, value]) => field(title(key), value, depth, width, MAPS.has(key) ? verbatim : words))
 }
 
-function field(title: string, value: unknown, depth: number, width: number): string[] {
+function field(title: string, value: unknown, depth: number, width: number, below: typeof words): string[] {
   const indent = '  '.repeat(depth)
   if (!isNested(value)) return scalar(`${indent}${`${title}:`.padEnd(width + 3)}`, value)
-  if (!Array.isArray(value)) return [`${indent}${title}:`, ...fields(value as Record<string, unknown>, depth + 1)]
+  if (!Array.isArray(value))
+    return [`${indent}${title}:`, ...fields(value as Record<string, unknown>, depth + 1, below)]
   return [`${indent}${title}:`, ...value.flatMap((item) => listItem(item, depth + 1))]
 }
 
@@ -69,7 +73,9 @@ const isNested = (value: unknown): value is object => typeof value === 'object' 
 const isEmpty = (value: unknown) =>
   value === undefined || value === null || (isNested(value) && Object.keys(value).length === 0)
 
-/** `clusterIP` -> `Cluster IP`; keys of maps that are no field names stay as they are. */
+const verbatim = (key: string) => key
+
+/** `clusterIP` -> `Cluster IP`; keys that cannot be field names stay as they are. */
 function words(key: string): string {
   if (!/^[a-z][a-zA-Z0-9]*$/.test(key)) return key
   const spaced = key.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
