@@ -1,6 +1,5 @@
 import type { Column, Kind } from '../../api/kind.ts'
 import type { KubernetesObject, ListMeta } from '../../api/meta/object.ts'
-import { formatTime, parseTime } from '../../api/meta/time.ts'
 import type { MetaVersion, PartialObjectMetadata } from './partial-metadata.ts'
 import { partialObjectMetadata } from './partial-metadata.ts'
 
@@ -52,7 +51,7 @@ const GENERIC_COLUMNS: readonly Column[] = [
     type: 'date',
     description: 'When the object was created, in UTC.',
     priority: 0,
-    value: (object) => formatTime(parseTime(object.metadata.creationTimestamp ?? '') ?? 0),
+    value: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
   },
 ]
 

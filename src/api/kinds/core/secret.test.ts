@@ -64,3 +64,16 @@ describe('Secret defaults', () => {
     expect(secret).toEqual({ metadata: {}, type: 'Opaque', data: { a: 'AAEC', b: base64('hällo') } })
   })
 })
+
+describe('Secret warnings', () => {
+  const pem = (type: string) => base64(`-----BEGIN ${type}-----\nAAEC\n-----END ${type}-----\n`)
+  it.each([
+    ['', '', 'tls: failed to find any PEM data in certificate input'],
+    [pem('CERTIFICATE'), '', 'tls: failed to find any PEM data in key input'],
+    [pem('CERTIFICATE'), pem('PRIVATE KEY'), 'tls: failed to parse the certificate or its private key'],
+  ])('for certificate %s and key %s', (certificate, key, warning) => {
+    const secret: Secret = { metadata: {}, type: 'kubernetes.io/tls', data: { 'tls.crt': certificate, 'tls.key': key } }
+    expect(secretKind.warnings?.(secret, undefined)).toEqual([warning])
+    expect(secretKind.warnings?.({ ...secret, type: 'Opaque' }, undefined)).toEqual([])
+  })
+})

@@ -8,6 +8,7 @@ import { builtinSchema } from '../../schema/builtin.ts'
 import { base64Bytes, isBase64 } from './base64.ts'
 import { immutable } from './immutable.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
+import { tlsSecretWarnings } from './tls-secret.ts'
 
 const MAX_BYTES = 1024 * 1024
 const IMMUTABLE = 'field is immutable when `immutable` is set'
@@ -25,6 +26,7 @@ export const secretKind = defineKind<Secret>({
   defaults,
   validate,
   validateUpdate,
+  warnings: tlsSecretWarnings,
   selectableFields: { type: (secret) => secret.type ?? '' },
   columns: [
     nameColumn,
