@@ -89,7 +89,7 @@ const binding = (): ValidatingAdmissionPolicyBinding => ({
 describeRules(validatingAdmissionPolicyBindingKind, binding(), [
   [
     'no spec',
-    (draft) => delete draft.spec,
+    (draft) => Object.assign(draft, { spec: undefined }),
     'spec.policyName: Required value',
     'spec.validationActions: Required value: at least one validation action is required',
   ],

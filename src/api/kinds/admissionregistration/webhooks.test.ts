@@ -145,8 +145,8 @@ describe('webhook configurations', () => {
   })
 
   it('count their changes', () => {
-    const old = { metadata: { name: 'a', generation: 4 }, webhooks: [webhook()] }
-    const draft = { metadata: { name: 'a', labels: { a: 'b' } } as typeof old.metadata, webhooks: [webhook()] }
+    const old: ValidatingWebhookConfiguration = { metadata: { name: 'a', generation: 4 }, webhooks: [webhook()] }
+    const draft: ValidatingWebhookConfiguration = { metadata: { name: 'a', labels: { a: 'b' } }, webhooks: [webhook()] }
     validatingWebhookConfigurationKind.prepareUpdate?.(draft, old)
     expect(draft.metadata.generation).toBe(4)
     draft.webhooks = []
