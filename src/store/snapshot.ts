@@ -42,7 +42,7 @@ export async function restoreSnapshot(
   await files.makeDirectory(directory)
   const unlock = await files.lock(directory)
   try {
-    const found = (await files.list(directory)).filter((name) => name !== 'lock')
+    const found = (await files.list(directory)).filter((name) => !name.startsWith('lock'))
     if (found.length > 0) throw new Error(`${directory} is not empty (${found[0]}): restore into an empty directory`)
     return await copySnapshot(files, file, directory)
   } finally {

@@ -6,7 +6,8 @@ import { writeSnapshot } from './snapshot-format.ts'
 import { snapshotName } from './snapshots.ts'
 import type { State } from './state.ts'
 
-const PAGE = 500
+/** Large, because each page looks at all changes since the revision. */
+const PAGE = 5000
 
 /**
  * Replaces the oldest part of the log by a snapshot of the compacted revision. Done only when that frees as much as the

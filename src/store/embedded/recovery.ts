@@ -34,11 +34,14 @@ export interface RecoveryOptions {
   readonly firstSegmentBytes: number
 }
 
+/** Segments and snapshots a crash left half made. Files of the lock belong to whoever waits for it. */
+const UNFINISHED = /\.(log|snapshot)\.tmp$/
+
 /** Reads the newest snapshot and the log after it; cuts a torn tail; refuses anything a crash cannot explain. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const { files, directory } = options
   const names = await files.list(directory)
-  for (const name of names) if (name.endsWith('.tmp')) await files.remove(join(directory, name))
+  for (const name of names) if (UNFINISHED.test(name)) await files.remove(join(directory, name))
   const { state, bytes } = await loadNewestSnapshot(files, directory, names)
   const replay = new Replay(state)
   const scanned = await scanSegments(options, names, replay)
