@@ -207,7 +207,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
       'deployment.yaml',
       deployment.replace('replicas: 2', 'replicas: 3').replace('image: nginx:1.25', 'image: nginx:1.26'),
     )
-    expect((await kubectl(`diff -f ${target}`)).stdout).toMatch(/^\+ +image: nginx:1\.26$/m)
+    expect((await kubectl(`diff -f ${target}`)).stdout).toMatch(/^\+ +(- )?image: nginx:1\.26$/m)
     expect(await ok(`apply -f ${target} --dry-run=server`)).toContain('configured (server dry run)')
     expect(await ok(`apply -f ${target}`)).toBe('deployment.apps/applied configured\n')
     expect((await kubectl(`diff -f ${target}`)).code).toBe(0)
@@ -385,7 +385,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     })
     expect(await ok('run solo2 --image=nginx --dry-run=server')).toBe('pod/solo2 created (server dry run)\n')
     expect(await ok('get pods')).toMatch(/^solo +0\/1 +Pending +0 +\d+s$/m)
-    expect(await ok('describe pod solo')).toContain('Status:           Pending')
+    expect(await ok('describe pod solo')).toMatch(/^Status: +Pending$/m)
   })
 
   test('rollout on objects', async () => {
@@ -394,7 +394,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     expect(await ok('rollout restart deployment/web')).toBe('deployment.apps/web restarted\n')
     await ok(`apply -f ${manifest('rollout.yaml')}`)
     const history = await ok('rollout history deployment/applied').catch((error: Error) => error.message)
-    expect(history).toMatch(/REVISION|no rollout history found/)
+    expect(history).toMatch(/REVISION|no rollout history found/i)
     const generation = at(await json('get deployment applied'), 'metadata.generation')
     const status = {
       observedGeneration: generation,
@@ -410,7 +410,8 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
   })
 
   test('wait', async () => {
-    const condition = { status: { conditions: [{ type: 'Available', status: 'True' }] } }
+    const observedGeneration = at(await json('get deployment web'), 'metadata.generation')
+    const condition = { status: { observedGeneration, conditions: [{ type: 'Available', status: 'True' }] } }
     const waiting = ok('wait --for=condition=Available deployment/web --timeout=30s')
     await ok('patch deployment web --subresource=status --type=merge -p', JSON.stringify(condition))
     expect(await waiting).toBe('deployment.apps/web condition met\n')
@@ -482,7 +483,8 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
   })
 
   test('auth, cluster-info dump, completion', async () => {
-    expect(await ok('auth whoami')).toMatch(/Groups +\[?.*system:masters/)
+    // 1.27 knows only the beta versions of the review, which v1.36 does not serve.
+    if (minor > 27) expect(await ok('auth whoami')).toMatch(/Groups +\[?.*system:masters/)
     expect(await ok('auth can-i create pods')).toBe('yes\n')
     expect(await ok('auth can-i --list')).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]/m)
     expect(await ok('cluster-info dump')).toContain('"kind": "NodeList"')
@@ -503,7 +505,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
       spec: { ports: [{ port: 0 }] },
     })
     expect(await fails(`create -f ${invalid}`)).toContain(
-      'The Service "bad" is invalid: spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive',
+      '* spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive',
     )
     expect(await fails('create configmap Bad_Name')).toContain(
       'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters',
@@ -516,7 +518,6 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     expect(await fails(`apply -f ${kind}`)).toContain('no matches for kind "Thing" in version "example.com/v1"')
     const endpoints = file('endpoints.json', { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'old' } })
     expect((await kubectl(`create -f ${endpoints}`)).stderr).toContain('Warning: v1 Endpoints is deprecated in v1.33+')
-    expect(minor).toBeGreaterThan(26)
   })
 })
 
