@@ -1,6 +1,5 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 
-const HIDDEN = new Set(['managedFields', 'selfLink'])
 /** Annotations that only repeat the object. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration'])
 
@@ -9,7 +8,7 @@ const MAPS = new Set(['data', 'binaryData', 'stringData', 'matchLabels', 'nodeSe
 
 /** An object of any kind for people: fields as words, nothing empty, secrets by their size. */
 export function describeObject(object: KubernetesObject): string[] {
-  const { name, namespace, labels, annotations, ...metadata } = object.metadata
+  const { name, namespace, labels, annotations, managedFields: _bookkeeping, ...metadata } = object.metadata
   const { apiVersion, kind, metadata: _, ...rest } = object as KubernetesObject & Record<string, unknown>
   const head: Record<string, unknown> = {
     name,
@@ -35,7 +34,7 @@ function sealed(secret: Record<string, unknown>): Record<string, unknown> {
 }
 
 function fields(object: Record<string, unknown>, depth: number, title = words): string[] {
-  const shown = Object.entries(object).filter(([key, value]) => !HIDDEN.has(key) && !isEmpty(value))
+  const shown = Object.entries(object).filter(([, value]) => !isEmpty(value))
   const width = Math.max(0, ...shown.filter(([, value]) => !isNested(value)).map(([key]) => title(key).length))
   return shown.flatMap(([key, value]) => field(title(key), value, depth, width, MAPS.has(key) ? verbatim : words))
 }
