@@ -10,8 +10,7 @@ export interface Field<T> {
   readonly holds?: T
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a phantom type, never a value
-type Holds<F> = F extends Field<infer T> ? T : void
+type Holds<F> = F extends Field<infer T> ? T : never
 
 export const bytes = (number: number): Field<Buffer> => ({ number, type: 'bytes', repeated: false })
 export const text = (number: number): Field<string> => ({ number, type: 'string', repeated: false })
