@@ -85,9 +85,11 @@ export function validateJobSpec(spec: JobSpec, path: FieldPath, errors: FieldErr
 /** A domain and a path, like `example.com/controller`. */
 function checkManagedBy(managedBy: string, path: FieldPath, errors: FieldError[]): void {
   const slash = managedBy.indexOf('/')
-  if (slash < 0 || slash === managedBy.length - 1)
+  const domain = managedBy.slice(0, Math.max(0, slash))
+  if (managedBy === '') errors.push(required(path))
+  else if (domain === '' || slash === managedBy.length - 1)
     errors.push(invalid(path, managedBy, 'must be a domain-prefixed path (such as "acme.io/foo")'))
-  else refuse(errors, path, managedBy.slice(0, slash), isDns1123Subdomain(managedBy.slice(0, slash)))
+  else refuse(errors, path, domain, isDns1123Subdomain(domain))
   if (managedBy.length > MAX_MANAGED_BY) errors.push(tooLong(path, MAX_MANAGED_BY))
 }
 
