@@ -35,6 +35,8 @@ export interface Controller {
   reconcile(key: string): Promise<ReconcileResult | void>
   /** Called once before the first reconcile, when all informers have synced. */
   start?(queue: ReconcileQueue): void
+  /** Called once after the last reconcile: ends what the controller itself started. */
+  stop?(): Promise<void>
 }
 
 export interface ReconcileResult {

@@ -61,6 +61,7 @@ class RunningController {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#queue.shutDown()
     await Promise.all(this.#workers)
+    await this.#controller.stop?.()
   }
 
   async #work(): Promise<void> {

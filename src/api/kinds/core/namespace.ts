@@ -25,6 +25,10 @@ export const namespaceKind = defineKind<Namespace>({
   defaults,
   prepareCreate,
   prepareUpdate,
+  beginDeletion: (draft) => {
+    draft.status = { ...draft.status, phase: 'Terminating' }
+  },
+  isHeld: ({ spec }) => (spec?.finalizers?.length ?? 0) > 0,
   selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
   columns: [
     nameColumn,
