@@ -1,8 +1,8 @@
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { parseStoreChoice } from '../cluster/open-store.ts'
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts'
+import { parseStoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
 import { controlSocketPath, serveControl } from './instance/control.ts'
 import {

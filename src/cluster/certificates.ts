@@ -59,23 +59,24 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
   )
   const issuer = createIssuer(CA_SUBJECT, ca.key)
   const fresh = (pair: KeyPair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca)
-  const server = await files.keep(
-    'apiserver',
-    (pair) => fresh(pair) && answersTo(pair, serverNames),
-    () =>
-      issueCertificate(
-        { commonName: 'kube-apiserver', usage: 'server', subjectAltNames: serverNames, ...leaf },
-        issuer,
-      ),
-  )
-  const admin = await files.keep('admin', fresh, () =>
-    issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf),
-  )
+  const serverRequest: CertificateRequest = {
+    commonName: 'kube-apiserver',
+    usage: 'server',
+    subjectAltNames: serverNames,
+    ...leaf,
+  }
+  const issueServer = () => issueCertificate(serverRequest, issuer)
+  const issueAdmin = () => issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf)
+  const [server, admin, serviceAccountKey] = await Promise.all([
+    files.keep('apiserver', (pair) => fresh(pair) && answersTo(pair, serverNames), issueServer),
+    files.keep('admin', fresh, issueAdmin),
+    files.keepText('service-account.key', isPrivateKey, createSigningKey),
+  ])
   return {
     ca,
     server,
     admin,
-    serviceAccountKey: await files.keepText('service-account.key', isPrivateKey, createSigningKey),
+    serviceAccountKey,
     issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
   }
 }

@@ -3,21 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { openEmbeddedStore, openMemoryStore } from '../store/embedded.ts'
 import type { Store } from '../store/store.ts'
-
-/** Where a cluster keeps its state: in memory, in its data directory, or in etcd (`etcd://host:port,host:port`). */
-export type StoreChoice = { type: 'memory' } | { type: 'embedded' } | { type: 'etcd'; endpoints: string[] }
-
-/** Understands `memory`, `embedded` and `etcd://host:port,...`; throws a sentence a user can act on. */
-export function parseStoreChoice(text: string): StoreChoice {
-  if (text === 'memory' || text === 'embedded') return { type: text }
-  const etcd = /^etcd(s?):\/\/(.+)$/.exec(text)
-  if (!etcd) throw new Error(`${JSON.stringify(text)} is no store: use embedded, memory or etcd://host:port,host:port`)
-  const scheme = etcd[1] === 's' ? 'https' : 'http'
-  const endpoints = etcd[2]!.replace(/\/$/, '').split(',')
-  const wrong = endpoints.find((endpoint) => !/^(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):\d{1,5}$/.test(endpoint))
-  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is no etcd endpoint: write host:port`)
-  return { type: 'etcd', endpoints: endpoints.map((endpoint) => `${scheme}://${endpoint}`) }
-}
+import type { StoreChoice } from './store-choice.ts'
 
 export const storeDirectory = (dataDir: string) => join(dataDir, 'store')
 

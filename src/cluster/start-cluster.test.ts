@@ -6,8 +6,8 @@ import type { KubernetesObject } from '../api/meta/object.ts'
 import { systemClock } from '../base/clock.ts'
 import { createHttpTransport } from '../client/http-transport.ts'
 import { transportContract } from '../client/transport.contract.ts'
-import { parseStoreChoice } from './open-store.ts'
 import { type Cluster, startCluster } from './start-cluster.ts'
+import { parseStoreChoice } from './store-choice.ts'
 
 const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps', namespaced: true }
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces', namespaced: false }

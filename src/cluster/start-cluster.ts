@@ -9,8 +9,9 @@ import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
-import { openStore, type StoreChoice } from './open-store.ts'
+import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
+import type { StoreChoice } from './store-choice.ts'
 
 export interface ClusterOptions {
   /** The name of the context in `cluster.kubeconfig`. */
@@ -57,6 +58,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       host: listen.host ?? LOOPBACK,
       port: await freePort(listen.host ?? LOOPBACK, listen.port),
     }
+    // Made while the store opens and the API server starts; whoever fails first is the one reported.
+    const certificates = address && certificatesOf(options, clock, serviceCidrs, address.host)
+    if (certificates) certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
     const apiServer = stack.use(
@@ -71,9 +75,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...(address && { advertise: { host: machineAddress(), port: address.port } }),
       }),
     )
-    const served =
-      address && (await serve(apiServer, address, await certificatesOf(options, clock, serviceCidrs, address.host)))
-    return cluster(apiServer, store, served || undefined, options.name ?? 'sampan', () => stack.dispose())
+    const served = address && certificates ? await serve(apiServer, address, await certificates) : undefined
+    return cluster(apiServer, store, served, options.name ?? 'sampan', () => stack.dispose())
   } catch (error) {
     await stack.dispose()
     throw error

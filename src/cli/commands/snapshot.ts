@@ -4,8 +4,6 @@ import { Command } from 'commander'
 import { formatTime } from '../../api/meta/time.ts'
 import { systemClock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
-import { openStore, storeDirectory } from '../../cluster/open-store.ts'
-import { restoreSnapshot, saveSnapshot } from '../../store/snapshot.ts'
 import { CliError } from '../cli-error.ts'
 import { askControl, controlSocketPath } from '../instance/control.ts'
 import { findServer, type Instance, instanceOf, readSettings } from '../instance/instance.ts'
@@ -60,8 +58,9 @@ async function saveRunning(instance: Instance, file: string): Promise<number> {
 }
 
 async function saveStopped(instance: Instance, file: string): Promise<number> {
-  const directory = storeDirectory(instance.dataDir)
-  if (!(await isThere(directory))) throw new CliError(`cluster ${instance.name} has no state in ${instance.dataDir}`)
+  const { openStore, saveSnapshot, storeDirectory } = await import('../store-access.ts')
+  if (!(await isThere(storeDirectory(instance.dataDir))))
+    throw new CliError(`cluster ${instance.name} has no state in ${instance.dataDir}`)
   const { dataDir } = instance
   const store = await openStore({ type: 'embedded' }, { dataDir, clock: systemClock, random: systemRandom })
   try {
@@ -79,6 +78,7 @@ async function restore(file: string, options: SnapshotOptions): Promise<void> {
   const { store = 'embedded' } = await readSettings(instance)
   if (store !== 'embedded') throw new CliError(`only the embedded store can be restored; this cluster uses ${store}`)
   if (!(await isThere(resolve(file)))) throw new CliError(`there is no file ${file}`)
+  const { restoreSnapshot, storeDirectory } = await import('../store-access.ts')
   const directory = storeDirectory(instance.dataDir)
   const fresh = `${directory}.restoring`
   await rm(fresh, { recursive: true, force: true })

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
-import { parseStoreChoice } from '../../cluster/open-store.ts'
+import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { CliError } from '../cli-error.ts'
 import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../instance/instance.ts'
-import { publishContext, publishedPath } from '../instance/published-context.ts'
+import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
 import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
 import type { ServerSettings } from '../server-process.ts'
@@ -44,7 +44,6 @@ Examples:
 }
 
 async function up(options: UpOptions, serverEntry: string): Promise<void> {
-  const begin = systemClock.now()
   const instance = instanceOf(options)
   const running = await findServer(instance)
   if (running) return alreadyUp(instance, running, options)
@@ -55,18 +54,19 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
   }
-  await (options.detach ? background(settings, serverEntry, begin) : foreground(settings, begin))
+  await (options.detach ? background(settings, serverEntry) : foreground(settings))
 }
 
-async function background(settings: ServerSettings, serverEntry: string, begin: number): Promise<void> {
+async function background(settings: ServerSettings, serverEntry: string): Promise<void> {
   const waiting = progress('starting the cluster')
-  const server = await startDetached(settings, serverEntry).finally(() => waiting.stop())
+  const starting = startDetached(settings, serverEntry).finally(() => waiting.stop())
+  const [server] = await Promise.all([starting, prepareToPublish()])
   await publishContext(settings.instance, settings.kubeconfig!)
-  announce(settings, server, begin)
+  announce(settings, server)
   say(`  sampan logs -f\n  sampan down${nameFlag(settings.instance)}`)
 }
 
-async function foreground(settings: ServerSettings, begin: number): Promise<void> {
+async function foreground(settings: ServerSettings): Promise<void> {
   const waiting = progress('starting the cluster')
   const { explain, openServerLog, serveCluster, stopRequested } = await import('../foreground-server.ts')
   const log = await openServerLog(settings.instance)
@@ -78,7 +78,7 @@ async function foreground(settings: ServerSettings, begin: number): Promise<void
   const stop = stopRequested()
   try {
     await publishContext(settings.instance, settings.kubeconfig!)
-    announce(settings, serving.server, begin)
+    announce(settings, serving.server)
     say(`\n${colours.dim('Ctrl-C stops the cluster.')}`)
     await stop
     say(`\nStopping …`)
@@ -90,8 +90,9 @@ async function foreground(settings: ServerSettings, begin: number): Promise<void
   )
 }
 
-function announce({ instance, store, kubeconfig }: ServerSettings, server: RunningServer, begin: number): void {
-  success(`Kubernetes is up in ${systemClock.now() - begin} ms`)
+function announce({ instance, store, kubeconfig }: ServerSettings, server: RunningServer): void {
+  // From the start of this process, so that loading the program counts too.
+  success(`Kubernetes is up in ${Math.round(systemClock.now() - performance.timeOrigin)} ms`)
   say()
   describeServer(instance, server, store, kubeconfig!)
   say(`\n${colours.bold('Try')}\n  kubectl get namespaces\n  sampan get all -A${nameFlag(instance)}`)

@@ -13,6 +13,9 @@ import { adminKubeconfigPath, type Instance } from './instance.ts'
 /** The kubeconfig a context goes to: the named file, else the first that kubectl reads. */
 export const publishedPath = (named: string | undefined) => resolve(named ?? kubeconfigPaths()[0]!)
 
+/** Loads what publishing needs, while a server is still starting. */
+export const prepareToPublish = () => import('yaml').then(() => {})
+
 /** Adds the cluster's context to a kubeconfig file and makes it the current one. */
 export async function publishContext(instance: Instance, path: string): Promise<void> {
   const own = adminKubeconfigPath(instance)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { type Client, createClient } from '../../client/client.ts'
-import { createHttpTransport, type HttpTransport } from '../../client/http-transport.ts'
+import type { HttpTransport } from '../../client/http-transport.ts'
 import { connectionOf, kubeconfigPaths, loadKubeconfig } from '../../client/kubeconfig.ts'
 import { CliError } from '../cli-error.ts'
 import { adminKubeconfigPath, findServer, instanceOf } from '../instance/instance.ts'
@@ -31,6 +31,8 @@ export interface ApiAccess {
 /** Reaches the cluster that the options name and runs `work` with it; the connection is closed after. */
 export async function withApi(options: ConnectOptions, work: (api: ApiAccess) => Promise<void>): Promise<void> {
   const connection = await connectionOf(await loadKubeconfig(await configPaths(options)), options.context)
+  // TLS and HTTP/2 are slow to load, and `up` and `down` need neither.
+  const { createHttpTransport } = await import('../../client/http-transport.ts')
   const http = createHttpTransport({ ...connection, clock: systemClock, userAgent: 'sampan-cli' })
   try {
     await work({ http, client: createClient(http), namespace: options.namespace ?? connection.namespace })

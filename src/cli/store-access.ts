@@ -1,0 +1,3 @@
+/** What `sampan snapshot` loads beyond the command line itself. */
+export { openStore, storeDirectory } from '../cluster/open-store.ts'
+export { restoreSnapshot, saveSnapshot } from '../store/snapshot.ts'
