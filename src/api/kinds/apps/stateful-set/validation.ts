@@ -4,7 +4,7 @@ import type { PodTemplateSpec, Volume } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label } from '../../../meta/names.ts'
-import { checkNotNegative, refuse } from '../../core/pod/pod-check.ts'
+import { checkNotNegative, refuseField } from '../../core/pod/pod-check.ts'
 import { validateClaimSpec } from '../../core/pod/storage-volumes-validation.ts'
 import { amountOf, checkAtMost100Percent, checkIntOrPercent } from '../rolling-update.ts'
 import { checkRunningTemplate, checkStatusCounts, checkTemplateLabels, checkWorkloadSelector } from '../workload.ts'
@@ -26,7 +26,7 @@ export function validateStatefulSet(statefulSet: StatefulSet): FieldError[] {
   checkNotNegative(errors, SPEC, 'replicas', spec.replicas)
   checkNotNegative(errors, SPEC, 'minReadySeconds', spec.minReadySeconds)
   checkNotNegative(errors, SPEC, 'ordinals.start', spec.ordinals?.start)
-  if (spec.serviceName) refuse(errors, SPEC.child('serviceName'), spec.serviceName, isDns1123Label(spec.serviceName))
+  if (spec.serviceName) refuseField(errors, SPEC, 'serviceName', spec.serviceName, isDns1123Label(spec.serviceName))
   checkWorkloadSelector(spec.selector, 'statefulset', SPEC.child('selector'), errors)
   checkTemplateLabels(spec.template, spec.selector, SPEC.child('template'), errors)
   checkRunningTemplate(templateAsRun(spec), 'StatefulSet', SPEC.child('template'), errors)

@@ -8,7 +8,7 @@ import { type FieldError, forbidden, invalid, notSupported, required } from '../
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label, isPathSegmentName } from '../../../meta/names.ts'
 import { isNegative, isZero, parseQuantity } from '../../../meta/quantity.ts'
-import { refuse } from '../../core/pod/pod-check.ts'
+import { refuseField } from '../../core/pod/pod-check.ts'
 import { checkContainerResourceName } from '../../core/pod/resource-names.ts'
 
 /** What a metric of each type carries, in the field of that name. */
@@ -74,7 +74,7 @@ function checkResourceSource(
   if (field === 'containerResource') {
     const container = metric.containerResource?.container
     if (!container) errors.push(required(path.child('container'), 'must specify a container'))
-    else refuse(errors, path.child('container'), container, isDns1123Label(container))
+    else refuseField(errors, path, 'container', container, isDns1123Label(container))
   }
   checkTarget(target, path.child('target'), errors)
   checkEither(target, 'averageUtilization', path.child('target'), errors)
@@ -123,7 +123,7 @@ function isPositive(value: string | number): boolean {
 
 function checkIdentifier(metric: MetricIdentifier | undefined, path: FieldPath, errors: FieldError[]): void {
   if (!metric?.name) errors.push(required(path.child('name'), 'must specify a metric name'))
-  else refuse(errors, path.child('name'), metric.name, isPathSegmentName(metric.name, false))
+  else refuseField(errors, path, 'name', metric.name, isPathSegmentName(metric.name, false))
 }
 
 /** The object to scale or to measure. Without its group it could be several things. */
@@ -139,7 +139,7 @@ export function validateObjectReference(
     ['name', name],
   ] as const) {
     if (value === '') errors.push(required(path.child(field)))
-    else refuse(errors, path.child(field), value, isPathSegmentName(value, false))
+    else refuseField(errors, path, field, value, isPathSegmentName(value, false))
   }
   const at = path.child('apiVersion')
   if (apiVersion.split('/').length > 2)

@@ -15,7 +15,7 @@ import {
 } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isQualifiedName } from '../../../meta/names.ts'
-import { checkNotNegative, refuse } from '../../core/pod/pod-check.ts'
+import { checkNotNegative, refuseField } from '../../core/pod/pod-check.ts'
 import { countIndexes } from './indexes.ts'
 
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore']
@@ -72,7 +72,7 @@ function checkConditionPatterns(rule: PodFailurePolicyRule, path: FieldPath, err
   if (patterns.length > MAX_PATTERNS) errors.push(tooMany(path, patterns.length, MAX_PATTERNS))
   patterns.forEach((pattern, i) => {
     const { type = '', status = '' } = pattern
-    refuse(errors, path.index(i).child('type'), type, isQualifiedName(type))
+    refuseField(errors, path.index(i), 'type', type, isQualifiedName(type))
     if (status === '') errors.push(required(path.index(i).child('status'), quoted(CONDITION_STATUSES)))
     else if (!CONDITION_STATUSES.includes(status))
       errors.push(notSupported(path.index(i).child('status'), status, CONDITION_STATUSES))

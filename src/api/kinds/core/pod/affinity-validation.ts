@@ -12,7 +12,7 @@ import { validateLabelName } from '../../../meta/labels-validation.ts'
 import { isDns1123Label, isDns1123Subdomain, isLabelValue } from '../../../meta/names.ts'
 import { validateSelector } from './label-selectors.ts'
 import { validateMatchLabelKeys } from './match-label-keys.ts'
-import { refuse } from './pod-check.ts'
+import { refuse, refuseField } from './pod-check.ts'
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution'
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution'
@@ -112,7 +112,7 @@ function checkPodTerm(term: PodAffinityTerm, path: FieldPath, errors: FieldError
   validateSelector(term.labelSelector, path.child('labelSelector'), errors)
   validateSelector(term.namespaceSelector, path.child('namespaceSelector'), errors)
   for (const namespace of term.namespaces ?? [])
-    refuse(errors, path.child('namespace'), namespace, isDns1123Label(namespace))
+    refuseField(errors, path, 'namespace', namespace, isDns1123Label(namespace))
   validateMatchLabelKeys(term, path, errors)
   const { topologyKey = '' } = term
   if (topologyKey === '') errors.push(required(path.child('topologyKey'), 'can not be empty'))

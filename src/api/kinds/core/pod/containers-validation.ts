@@ -12,7 +12,7 @@ import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label, isPortName, isPortNumber } from '../../../meta/names.ts'
 import { validateEnv, validateEnvFrom } from './env-validation.ts'
 import { validateLifecycle } from './handlers-validation.ts'
-import { type PodCheck, refuse } from './pod-check.ts'
+import { type PodCheck, refuseField } from './pod-check.ts'
 import { validateProbes } from './probes-validation.ts'
 import { isSidecar } from './resources.ts'
 import { validateContainerResources } from './resources-validation.ts'
@@ -126,7 +126,7 @@ function checkContainer(check: PodCheck, container: Container | EphemeralContain
   const { errors } = check
   const { name = '', image = '', imagePullPolicy, terminationMessagePolicy } = container
   if (name === '') errors.push(required(path.child('name')))
-  else refuse(errors, path.child('name'), name, isDns1123Label(name))
+  else refuseField(errors, path, 'name', name, isDns1123Label(name))
   // A template may leave the image to be set later, but not be all blank.
   if (image === '') errors.push(required(path.child('image')))
   if (!terminationMessagePolicy) errors.push(required(path.child('terminationMessagePolicy')))
@@ -158,15 +158,15 @@ function checkPorts(container: Container | EphemeralContainer, path: FieldPath, 
     const at = path.index(i)
     if (port.name) {
       const messages = isPortName(port.name)
-      refuse(errors, at.child('name'), port.name, messages)
+      refuseField(errors, at, 'name', port.name, messages)
       if (messages.length === 0) {
         if (names.has(port.name)) errors.push(duplicate(at.child('name'), port.name))
         else names.add(port.name)
       }
     }
     if (!port.containerPort) errors.push(required(at.child('containerPort')))
-    else refuse(errors, at.child('containerPort'), port.containerPort, isPortNumber(port.containerPort))
-    if (port.hostPort) refuse(errors, at.child('hostPort'), port.hostPort, isPortNumber(port.hostPort))
+    else refuseField(errors, at, 'containerPort', port.containerPort, isPortNumber(port.containerPort))
+    if (port.hostPort) refuseField(errors, at, 'hostPort', port.hostPort, isPortNumber(port.hostPort))
     if (!port.protocol) errors.push(required(at.child('protocol')))
     else if (!PROTOCOLS.includes(port.protocol))
       errors.push(notSupported(at.child('protocol'), port.protocol, PROTOCOLS))

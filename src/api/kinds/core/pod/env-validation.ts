@@ -9,7 +9,7 @@ import { type FieldError, invalid, notSupported, required } from '../../../meta/
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isConfigMapKey, isDns1123Subdomain, isQualifiedName, isRelaxedEnvVarName } from '../../../meta/names.ts'
 import { canonicalQuantity } from '../../../meta/quantity.ts'
-import { refuse } from './pod-check.ts'
+import { refuse, refuseField } from './pod-check.ts'
 import { checkRelativePath } from './volume-paths.ts'
 
 const ENV_FIELDS = [
@@ -55,7 +55,7 @@ export function validateEnv(variables: readonly EnvVar[], path: FieldPath, error
     const variable = variables[i]!
     const at = path.index(i)
     if (!variable.name) errors.push(required(at.child('name')))
-    else refuse(errors, at.child('name'), variable.name, isRelaxedEnvVarName(variable.name))
+    else refuseField(errors, at, 'name', variable.name, isRelaxedEnvVarName(variable.name))
     if (variable.valueFrom) checkValueFrom(variable, variable.valueFrom, at.child('valueFrom'), errors)
   }
 }
@@ -96,14 +96,14 @@ function checkValueFrom(variable: EnvVar, source: EnvVarSource, path: FieldPath,
 }
 
 function checkKeyRef(ref: { name?: string; key?: string }, path: FieldPath, errors: FieldError[]): void {
-  refuse(errors, path.child('name'), ref.name ?? '', isDns1123Subdomain(ref.name ?? ''))
+  refuseField(errors, path, 'name', ref.name ?? '', isDns1123Subdomain(ref.name ?? ''))
   if (!ref.key) errors.push(required(path.child('key')))
-  else refuse(errors, path.child('key'), ref.key, isConfigMapKey(ref.key))
+  else refuseField(errors, path, 'key', ref.key, isConfigMapKey(ref.key))
 }
 
 function checkFileKeyRef(ref: NonNullable<EnvVarSource['fileKeyRef']>, path: FieldPath, errors: FieldError[]): void {
   if (!ref.key) errors.push(required(path.child('key')))
-  else refuse(errors, path.child('key'), ref.key, isRelaxedEnvVarName(ref.key))
+  else refuseField(errors, path, 'key', ref.key, isRelaxedEnvVarName(ref.key))
   if (!ref.volumeName) errors.push(required(path.child('volumeName')))
   if (!ref.path) errors.push(required(path.child('path')))
   else checkRelativePath(ref.path, path.child('path'), errors)
@@ -112,7 +112,7 @@ function checkFileKeyRef(ref: NonNullable<EnvVarSource['fileKeyRef']>, path: Fie
 export function validateEnvFrom(sources: readonly EnvFromSource[], path: FieldPath, errors: FieldError[]): void {
   sources.forEach((source, i) => {
     const at = path.index(i)
-    if (source.prefix) refuse(errors, at.child('prefix'), source.prefix, isRelaxedEnvVarName(source.prefix))
+    if (source.prefix) refuseField(errors, at, 'prefix', source.prefix, isRelaxedEnvVarName(source.prefix))
     for (const field of ['configMapRef', 'secretRef'] as const) {
       const ref = source[field]
       if (!ref) continue

@@ -2,7 +2,7 @@ import type { ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe } fr
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isHttpHeaderName, isPortName, isPortNumber } from '../../../meta/names.ts'
-import { type PodCheck, refuse } from './pod-check.ts'
+import { type PodCheck, refuse, refuseField } from './pod-check.ts'
 
 const SCHEMES = ['HTTP', 'HTTPS']
 const WINDOWS_SIGNALS = ['SIGKILL', 'SIGTERM']
@@ -41,7 +41,7 @@ function checkHttpGet(action: HTTPGetAction, path: FieldPath, errors: FieldError
   checkPort(action.port, path.child('port'), errors)
   if (!SCHEMES.includes(action.scheme ?? '')) errors.push(notSupported(path.child('scheme'), action.scheme, SCHEMES))
   for (const header of action.httpHeaders ?? [])
-    refuse(errors, path.child('httpHeaders'), header.name ?? '', isHttpHeaderName(header.name ?? ''))
+    refuseField(errors, path, 'httpHeaders', header.name ?? '', isHttpHeaderName(header.name ?? ''))
 }
 
 /** A number, or the name of a port of the container. */

@@ -2,7 +2,7 @@ import type { Volume } from '../../../generated/core-v1.ts'
 import { type FieldError, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isInRange } from '../../../meta/names.ts'
-import { refuse } from './pod-check.ts'
+import { refuseField } from './pod-check.ts'
 import { checkNoBacksteps, checkRelativePath } from './volume-paths.ts'
 
 type Sources = Omit<Volume, 'name'>
@@ -24,7 +24,7 @@ const needsWithPartition = <T extends { partition?: number }>(field: keyof T & s
   return (source, path, errors) => {
     check(source, path, errors)
     const partition = source.partition ?? 0
-    if (partition !== 0) refuse(errors, path.child('partition'), partition, isInRange(partition, 1, 255))
+    if (partition !== 0) refuseField(errors, path, 'partition', partition, isInRange(partition, 1, 255))
   }
 }
 
@@ -52,7 +52,7 @@ function checkInitiator(name: string, path: FieldPath, errors: FieldError[]): vo
 const iscsi: Check<NonNullable<Sources['iscsi']>> = (source, path, errors) => {
   needs<typeof source>('targetPortal', 'iqn')(source, path, errors)
   if (source.iqn) checkInitiator(source.iqn, path.child('iqn'), errors)
-  refuse(errors, path.child('lun'), source.lun ?? 0, isInRange(source.lun ?? 0, 0, 255))
+  refuseField(errors, path, 'lun', source.lun ?? 0, isInRange(source.lun ?? 0, 0, 255))
   if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef)
     errors.push(required(path.child('secretRef')))
   if (source.initiatorName !== undefined) checkInitiator(source.initiatorName, path.child('initiatorname'), errors)
@@ -69,7 +69,7 @@ const fc: Check<NonNullable<Sources['fc']>> = (source, path, errors) => {
     )
   if (wwns === 0) return
   if (source.lun === undefined) errors.push(required(path.child('lun'), 'lun is required if targetWWNs is specified'))
-  else refuse(errors, path.child('lun'), source.lun, isInRange(source.lun, 0, 255))
+  else refuseField(errors, path, 'lun', source.lun, isInRange(source.lun, 0, 255))
 }
 
 const flocker: Check<NonNullable<Sources['flocker']>> = (source, path, errors) => {

@@ -17,6 +17,17 @@ export function refuse(errors: FieldError[], path: FieldPath, value: unknown, me
   for (const message of messages) errors.push(invalid(path, value, message))
 }
 
+/** The same for a field of `parent`; its path is made only when there is something to say. */
+export function refuseField(
+  errors: FieldError[],
+  parent: FieldPath,
+  field: string,
+  value: unknown,
+  messages: readonly string[],
+): void {
+  if (messages.length > 0) refuse(errors, parent.child(field), value, messages)
+}
+
 export const NOT_NEGATIVE = 'must be greater than or equal to 0'
 
 export function checkNotNegative(errors: FieldError[], parent: FieldPath, field: string, value: number | undefined) {

@@ -11,7 +11,7 @@ import {
   type Quantity,
   value,
 } from '../../../meta/quantity.ts'
-import { NOT_NEGATIVE, type PodCheck, refuse } from './pod-check.ts'
+import { NOT_NEGATIVE, type PodCheck, refuseField } from './pod-check.ts'
 import {
   checkContainerResourceName,
   checkPodResourceName,
@@ -19,7 +19,7 @@ import {
   isIntegerResource,
   isOvercommitAllowed,
 } from './resource-names.ts'
-import { aggregateLimits, aggregateRequests, quantityIn, type ResourceList } from './resources.ts'
+import { aggregateLimits, aggregateRequests, parseAmount, quantityIn, type ResourceList } from './resources.ts'
 
 type NameCheck = (name: string, path: FieldPath, errors: FieldError[]) => void
 
@@ -80,6 +80,7 @@ function checkRequestWithinLimit(
   path: FieldPath,
   errors: FieldError[],
 ): void {
+  if (limits?.[resource] === requests[resource]) return
   const limit = quantityIn(limits, resource)
   if (!limit) {
     if (!isOvercommitAllowed(resource))
@@ -102,7 +103,7 @@ function checkQuantity(
   errors: FieldError[],
 ): Quantity | undefined {
   const text = String(amount)
-  const quantity = parseQuantity(text)
+  const quantity = parseAmount(text)
   if (!quantity) {
     errors.push(invalid(path, text, QUANTITY_FORMAT_MESSAGE))
     return undefined
@@ -176,7 +177,7 @@ function checkClaims(check: PodCheck, claims: readonly ResourceClaim[], path: Fi
     const key = request ? `${name}/${request}` : name
     const overlaps = used.has(name) || used.has(key) || (!request && [...used].some((k) => k.startsWith(`${name}/`)))
     if (overlaps) errors.push(duplicate(at, key))
-    else if (request) refuse(errors, at.child('request'), request, isDns1123Label(request))
+    else if (request) refuseField(errors, at, 'request', request, isDns1123Label(request))
     used.add(key)
     if (!check.resourceClaims.has(name)) errors.push(notFound(at, name))
   })

@@ -27,9 +27,22 @@ function canonicalList(list: ResourceList): void {
   }
 }
 
+/** The same few amounts are asked for again and again. */
+const parsed = new Map<string, Quantity | undefined>()
+const MAX_PARSED = 2000
+
+export function parseAmount(amount: string | number): Quantity | undefined {
+  const text = String(amount)
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  const quantity = parseQuantity(text)
+  if (parsed.size < MAX_PARSED) parsed.set(text, quantity)
+  return quantity
+}
+
 /** A quantity of an object; undefined when the text is none. */
 export const quantityIn = (list: ResourceList | undefined, name: string): Quantity | undefined =>
-  list && Object.hasOwn(list, name) ? parseQuantity(String(list[name])) : undefined
+  list && Object.hasOwn(list, name) ? parseAmount(list[name]!) : undefined
 
 export const isSidecar = (container: Container) => container.restartPolicy === 'Always'
 

@@ -9,7 +9,7 @@ import type {
 import { duplicate, type FieldError, invalid, notSupported, required, tooLong } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isUserId } from '../../../meta/names.ts'
-import { type PodCheck, refuse } from './pod-check.ts'
+import { type PodCheck, refuse, refuseField } from './pod-check.ts'
 import { checkRelativePath } from './volume-paths.ts'
 import { validateWindowsOptions } from './windows-options-validation.ts'
 
@@ -32,7 +32,7 @@ export function validatePodSecurityContext(spec: PodSpec, path: FieldPath, error
   if (!context) return
   for (const field of ['fsGroup', 'runAsUser', 'runAsGroup'] as const) {
     const id = context[field]
-    if (id !== undefined) refuse(errors, path.child(field), id, isUserId(id))
+    if (id !== undefined) refuseField(errors, path, field, id, isUserId(id))
   }
   context.supplementalGroups?.forEach((id, i) => {
     refuse(errors, path.child('supplementalGroups').index(i), id, isUserId(id))
@@ -59,7 +59,7 @@ export function validateSecurityContext(check: PodCheck, context: SecurityContex
   const { errors, spec } = check
   for (const field of ['runAsUser', 'runAsGroup'] as const) {
     const id = context[field]
-    if (id !== undefined) refuse(errors, path.child(field), id, isUserId(id))
+    if (id !== undefined) refuseField(errors, path, field, id, isUserId(id))
   }
   const { procMount } = context
   if (procMount !== undefined && !PROC_MOUNTS.includes(procMount))

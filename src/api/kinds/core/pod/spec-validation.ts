@@ -22,7 +22,7 @@ import {
 import { validateAffinity } from './affinity-validation.ts'
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './containers-validation.ts'
 import { validateOperatingSystem, validateWindowsHostProcess } from './os-validation.ts'
-import { type PodCheck, refuse } from './pod-check.ts'
+import { type PodCheck, refuse, refuseField } from './pod-check.ts'
 import { validateOverhead, validatePodResources } from './resources-validation.ts'
 import { validateTolerations, validateTopologySpread } from './scheduling-validation.ts'
 import { validatePodSecurityContext } from './security-validation.ts'
@@ -78,7 +78,7 @@ function checkPolicies(spec: PodSpec, path: FieldPath, errors: FieldError[]): vo
     errors.push(notSupported(path.child('preemptionPolicy'), preemptionPolicy, PREEMPTION_POLICIES))
   const deadline = spec.activeDeadlineSeconds
   if (deadline !== undefined)
-    refuse(errors, path.child('activeDeadlineSeconds'), deadline, isInRange(deadline, 1, MAX_INT32))
+    refuseField(errors, path, 'activeDeadlineSeconds', deadline, isInRange(deadline, 1, MAX_INT32))
   const grace = spec.terminationGracePeriodSeconds
   if (grace === undefined) errors.push(required(path.child('terminationGracePeriodSeconds')))
 }
@@ -89,7 +89,7 @@ function checkNames(spec: PodSpec, path: FieldPath, errors: FieldError[]): void 
     label: boolean,
   ) => {
     const value = spec[field]
-    if (value) refuse(errors, path.child(field), value, label ? isDns1123Label(value) : isDns1123Subdomain(value))
+    if (value) refuseField(errors, path, field, value, label ? isDns1123Label(value) : isDns1123Subdomain(value))
   }
   name('serviceAccountName', false)
   name('nodeName', false)
@@ -97,7 +97,7 @@ function checkNames(spec: PodSpec, path: FieldPath, errors: FieldError[]): void 
   name('subdomain', true)
   name('priorityClassName', false)
   if (spec.runtimeClassName !== undefined)
-    refuse(errors, path.child('runtimeClassName'), spec.runtimeClassName, isDns1123Subdomain(spec.runtimeClassName))
+    refuseField(errors, path, 'runtimeClassName', spec.runtimeClassName, isDns1123Subdomain(spec.runtimeClassName))
   if (spec.hostnameOverride !== undefined) checkHostnameOverride(spec, spec.hostnameOverride, path, errors)
 }
 
@@ -175,7 +175,7 @@ function checkDnsConfig(config: PodDNSConfig, path: FieldPath, errors: FieldErro
 function checkGates(spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
   spec.readinessGates?.forEach((gate, i) => {
     const type = gate.conditionType ?? ''
-    refuse(errors, path.child('readinessGates').index(i).child('conditionType'), type, isQualifiedName(type))
+    refuseField(errors, path.child('readinessGates').index(i), 'conditionType', type, isQualifiedName(type))
   })
   if (!spec.schedulingGates) return
   const seen = new Set<string>()
@@ -197,7 +197,7 @@ function checkUserNamespace(spec: PodSpec, path: FieldPath, errors: FieldError[]
 
 function checkHostAliases(aliases: readonly HostAlias[], path: FieldPath, errors: FieldError[]): void {
   aliases.forEach((alias, i) => {
-    refuse(errors, path.index(i).child('ip'), alias.ip ?? '', isIpAddress(alias.ip ?? ''))
+    refuseField(errors, path.index(i), 'ip', alias.ip ?? '', isIpAddress(alias.ip ?? ''))
     alias.hostnames?.forEach((hostname, j) => {
       refuse(errors, path.index(i).child('hostnames').index(j), hostname, isDns1123Subdomain(hostname))
     })
@@ -213,7 +213,7 @@ function validateResourceClaims(spec: PodSpec, path: FieldPath, errors: FieldErr
     if (name === '') errors.push(required(at.child('name')))
     else if (names.has(name)) errors.push(duplicate(at.child('name'), name))
     else {
-      refuse(errors, at.child('name'), name, isDns1123Label(name))
+      refuseField(errors, at, 'name', name, isDns1123Label(name))
       names.add(name)
     }
     if (claimName !== undefined && templateName !== undefined)
@@ -222,9 +222,9 @@ function validateResourceClaims(spec: PodSpec, path: FieldPath, errors: FieldErr
       )
     if (claimName === undefined && templateName === undefined)
       errors.push(invalid(at, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'))
-    if (claimName !== undefined) refuse(errors, at.child('resourceClaimName'), claimName, isDns1123Subdomain(claimName))
+    if (claimName !== undefined) refuseField(errors, at, 'resourceClaimName', claimName, isDns1123Subdomain(claimName))
     if (templateName !== undefined)
-      refuse(errors, at.child('resourceClaimTemplateName'), templateName, isDns1123Subdomain(templateName))
+      refuseField(errors, at, 'resourceClaimTemplateName', templateName, isDns1123Subdomain(templateName))
   })
   return names
 }

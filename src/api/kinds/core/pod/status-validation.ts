@@ -4,7 +4,7 @@ import { FieldPath } from '../../../meta/field-path.ts'
 import { ipFamily, isIpAddress } from '../../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isQualifiedName } from '../../../meta/names.ts'
 import { validateAnnotationUpdate } from './annotations-validation.ts'
-import { refuse } from './pod-check.ts'
+import { refuse, refuseField } from './pod-check.ts'
 
 const STATUS = FieldPath.root('status')
 const ANNOTATIONS = FieldPath.root('metadata').child('annotations')
@@ -34,7 +34,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldError[] {
     if (status.resourceClaimStatuses!.findIndex((each) => each.name === name) < i)
       errors.push(duplicate(at.child('name'), name))
     const claimName = claim.resourceClaimName
-    if (claimName !== undefined) refuse(errors, at.child('resourceClaimName'), claimName, isDns1123Subdomain(claimName))
+    if (claimName !== undefined) refuseField(errors, at, 'resourceClaimName', claimName, isDns1123Subdomain(claimName))
   })
   return errors
 }
@@ -45,7 +45,7 @@ function checkConditions(conditions: readonly PodCondition[] | undefined, errors
     const { type = '', observedGeneration = 0 } = condition
     if (observedGeneration < 0)
       errors.push(invalid(at.child('observedGeneration'), observedGeneration, 'must be a non-negative integer'))
-    if (!SYSTEM_CONDITIONS.has(type)) refuse(errors, at.child('Type'), type, isQualifiedName(type))
+    if (!SYSTEM_CONDITIONS.has(type)) refuseField(errors, at, 'Type', type, isQualifiedName(type))
   })
 }
 

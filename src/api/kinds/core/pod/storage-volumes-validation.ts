@@ -5,7 +5,7 @@ import { validateLabels } from '../../../meta/labels-validation.ts'
 import { isDns1123Subdomain, isQualifiedName } from '../../../meta/names.ts'
 import { isNegative, isZero, parseQuantity } from '../../../meta/quantity.ts'
 import { validateSelector } from './label-selectors.ts'
-import { refuse } from './pod-check.ts'
+import { refuse, refuseField } from './pod-check.ts'
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 const VOLUME_MODES = ['Block', 'Filesystem']
@@ -49,7 +49,7 @@ export function validateClaimSpec(spec: ClaimSpec, path: FieldPath, errors: Fiel
     errors.push(forbidden(path.child('accessModes'), 'may not use ReadWriteOncePod with other access modes'))
   checkStorage(resources?.requests?.storage, path.child('resources'), errors)
   if (storageClassName)
-    refuse(errors, path.child('storageClassName'), storageClassName, isDns1123Subdomain(storageClassName))
+    refuseField(errors, path, 'storageClassName', storageClassName, isDns1123Subdomain(storageClassName))
   if (volumeMode !== undefined && !VOLUME_MODES.includes(volumeMode))
     errors.push(notSupported(path.child('volumeMode'), volumeMode, VOLUME_MODES))
 }

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Subdomain } from '../../../meta/names.ts'
 import { isNegative, parseQuantity } from '../../../meta/quantity.ts'
 import { IN_TREE_SOURCES } from './in-tree-volumes-validation.ts'
-import { refuse } from './pod-check.ts'
+import { refuseField } from './pod-check.ts'
 import { validateProjected } from './projected-volume-validation.ts'
 import { checkCsiDriverName, validateEphemeralVolume } from './storage-volumes-validation.ts'
 import { checkMode, validateDownwardFile, validateItems } from './volume-files-validation.ts'
@@ -80,7 +80,7 @@ export const VOLUME_SOURCES: { readonly [K in keyof Sources]-?: SourceCheck<K> }
     if (!csi.nodePublishSecretRef) return
     const { name } = csi.nodePublishSecretRef
     if (!name) errors.push(required(at.child('nodePublishSecretRef', 'name')))
-    else refuse(errors, at.child('name'), name, isDns1123Subdomain(name))
+    else refuseField(errors, at, 'name', name, isDns1123Subdomain(name))
   },
   ephemeral({ ephemeral }, path, errors) {
     validateEphemeralVolume(ephemeral, path.child('ephemeral'), errors)

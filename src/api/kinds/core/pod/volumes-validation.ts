@@ -2,7 +2,7 @@ import type { PodSpec, Volume } from '../../../generated/core-v1.ts'
 import { duplicate, type FieldError, forbidden, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label } from '../../../meta/names.ts'
-import { refuse } from './pod-check.ts'
+import { refuseField } from './pod-check.ts'
 import { VOLUME_SOURCES } from './volume-sources-validation.ts'
 
 /** Checks the volumes of a pod, and returns them by name for the mounts to look up. */
@@ -18,7 +18,7 @@ export function validateVolumes(spec: PodSpec, path: FieldPath, errors: FieldErr
     checkSource(volume, at, errors)
     if (name === '') errors.push(required(at.child('name')))
     else {
-      refuse(errors, at.child('name'), name, isDns1123Label(name))
+      refuseField(errors, at, 'name', name, isDns1123Label(name))
       if (byName.has(name)) errors.push(duplicate(at.child('name'), name))
     }
     // A broken volume is not there for its mounts either; they say so.

@@ -2,7 +2,7 @@ import type { WindowsSecurityContextOptions } from '../../../generated/core-v1.t
 import { type FieldError, invalid } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Subdomain } from '../../../meta/names.ts'
-import { refuse } from './pod-check.ts'
+import { refuseField } from './pod-check.ts'
 
 const MAX_CREDENTIAL_KIB = 64
 const MAX_DOMAIN = 256
@@ -20,7 +20,7 @@ export function validateWindowsOptions(
 ): void {
   if (!options) return
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options
-  if (name !== undefined) refuse(errors, path.child('gmsaCredentialSpecName'), name, isDns1123Subdomain(name))
+  if (name !== undefined) refuseField(errors, path, 'gmsaCredentialSpecName', name, isDns1123Subdomain(name))
   if (spec === '')
     errors.push(invalid(path.child('gmsaCredentialSpec'), spec, 'gmsaCredentialSpec cannot be an empty string'))
   else if (spec !== undefined && Buffer.byteLength(spec) > MAX_CREDENTIAL_KIB * 1024)
@@ -31,7 +31,7 @@ export function validateWindowsOptions(
         `gmsaCredentialSpec size must be under ${MAX_CREDENTIAL_KIB} KiB`,
       ),
     )
-  if (user !== undefined) refuse(errors, path.child('runAsUserName'), user, userNameMessages(user))
+  if (user !== undefined) refuseField(errors, path, 'runAsUserName', user, userNameMessages(user))
 }
 
 /** `DOMAIN\user` or `user`, as Windows spells them. */
