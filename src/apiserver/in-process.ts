@@ -53,12 +53,9 @@ function toRequest(
     userAgent,
     body: body === undefined ? undefined : { type: 'object', object: body },
     ...(patchType && { patchType }),
-    signal: call.signal ?? NEVER,
     warnings: [],
   }
 }
-
-const NEVER = new AbortController().signal
 
 function check(context: ResourceHandlerContext, user: UserInfo, verb: Verb, request: ResourceRequest): void {
   const { kind, namespace, name, subresource } = request

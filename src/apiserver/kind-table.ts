@@ -1,4 +1,6 @@
 import type { Kind } from '../api/kind.ts'
+import type { ResourceRef } from '../api/meta/api-error.ts'
+import { getOrCreate } from '../base/get-or-create.ts'
 
 /** Where a kind's objects live: `/registry/pods`, `/registry/deployments.apps`. */
 export function storagePrefix(resource: { group: string; plural: string }): string {
@@ -10,9 +12,18 @@ export function objectKey(prefix: string, namespaced: boolean, namespace: string
   return namespaced ? `${prefix}${namespace}/${name}` : prefix + name
 }
 
+export interface KindPlace {
+  /** The version that is stored. */
+  readonly storage: Kind
+  readonly prefix: string
+  readonly ref: ResourceRef
+}
+
 /** Every kind the server knows now. Kinds come and go at run time; whoever derives something listens. */
 export class KindTable {
-  readonly #byResource = new Map<string, Kind>()
+  /** By group, version and plural: looked up for every request, so without making a key of them. */
+  readonly #byResource = new Map<string, Map<string, Map<string, Kind>>>()
+  readonly #places = new WeakMap<Kind, KindPlace>()
   readonly #byKind = new Map<string, Kind>()
   readonly #listeners = new Set<() => void>()
 
@@ -22,11 +33,19 @@ export class KindTable {
 
   /** All kinds in the order they were added. */
   list(): Iterable<Kind> {
-    return this.#byResource.values()
+    return this.#byKind.values()
   }
 
   byResource(group: string, version: string, plural: string): Kind | undefined {
-    return this.#byResource.get(`${group}/${version}/${plural}`)
+    return this.#byResource.get(group)?.get(version)?.get(plural)
+  }
+
+  /** Where objects of a kind are stored, and how errors name it. */
+  placeOf(kind: Kind): KindPlace {
+    return getOrCreate(this.#places, kind, () => {
+      const storage = this.storageOf(kind)
+      return { storage, prefix: storagePrefix(storage), ref: { group: kind.group, resource: kind.plural } }
+    })
   }
 
   byKind(group: string, version: string, kind: string): Kind | undefined {
@@ -42,18 +61,13 @@ export class KindTable {
     return storage
   }
 
-  hasGroupVersion(group: string, version: string): boolean {
-    for (const kind of this.#byResource.values()) if (kind.group === group && kind.version === version) return true
-    return false
-  }
-
   add(kind: Kind): void {
     this.#put(kind)
     this.#notify()
   }
 
   remove(kind: Kind): void {
-    this.#byResource.delete(`${kind.group}/${kind.version}/${kind.plural}`)
+    this.#byResource.get(kind.group)?.get(kind.version)?.delete(kind.plural)
     this.#byKind.delete(`${kind.group}/${kind.version}/${kind.kind}`)
     this.#notify()
   }
@@ -63,7 +77,8 @@ export class KindTable {
   }
 
   #put(kind: Kind): void {
-    this.#byResource.set(`${kind.group}/${kind.version}/${kind.plural}`, kind)
+    const versions = getOrCreate(this.#byResource, kind.group, () => new Map<string, Map<string, Kind>>())
+    getOrCreate(versions, kind.version, () => new Map<string, Kind>()).set(kind.plural, kind)
     this.#byKind.set(`${kind.group}/${kind.version}/${kind.kind}`, kind)
   }
 

@@ -19,10 +19,15 @@ export class RequestMetrics {
     ])
   }
 
-  /** Runs a request and notes its outcome. */
-  async observe(exchange: Exchange, run: () => Promise<void>): Promise<void> {
+  /** Runs a request and notes its outcome; many are answered before they return. */
+  observe(exchange: Exchange, run: () => void | Promise<void>): void {
     const started = this.#clock.now()
-    await run()
+    const outcome = run()
+    if (outcome) void outcome.then(() => this.#note(exchange, started))
+    else this.#note(exchange, started)
+  }
+
+  #note(exchange: Exchange, started: number): void {
     this.#counter(exchange.method, exchange.status).increment()
     if (!isWatch(exchange.url)) this.#histogram(exchange.method).observe((this.#clock.now() - started) / 1000)
   }

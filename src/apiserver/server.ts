@@ -106,7 +106,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
     async listen({ host, port, tls }) {
       const listener = await listen({ host, port }, tls, (exchange) => {
-        void requestMetrics.observe(exchange, () => route(router, exchange))
+        requestMetrics.observe(exchange, () => route(router, exchange))
       })
       listeners.push(listener)
       return { host: listener.host, port: listener.port }

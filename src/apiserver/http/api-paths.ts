@@ -51,11 +51,11 @@ const INDEX = [
   '/version',
 ]
 
-function sendIndex(exchange: Exchange): Promise<void> {
+function sendIndex(exchange: Exchange): void | Promise<void> {
   return sendBody(exchange, 200, 'application/json', Buffer.from(`${JSON.stringify({ paths: INDEX }, null, 2)}\n`))
 }
 
-function sendMetrics(exchange: Exchange, metrics: MetricsRegistry): Promise<void> {
+function sendMetrics(exchange: Exchange, metrics: MetricsRegistry): void | Promise<void> {
   return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics.expose()))
 }
 

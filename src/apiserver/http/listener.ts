@@ -37,11 +37,12 @@ export async function listen(
     maxSessionMemory: 512,
   })
   const connections = trackConnections(server)
-  server.on('stream', (stream, headers) => onRequest(new Http2Exchange(stream, headers)))
   server.on('request', (request: Http2ServerRequest | IncomingMessage, response: unknown) => {
-    if (request.httpVersionMajor === 1)
-      onRequest(new Http1Exchange(request as IncomingMessage, response as ServerResponse))
+    onRequest(new Http1Exchange(request as IncomingMessage, response as ServerResponse))
   })
+  // Listening for HTTP/1.1 requests made Node wrap every HTTP/2 stream too, which costs as much as serving it.
+  server.removeAllListeners('stream')
+  server.on('stream', (stream, headers) => onRequest(new Http2Exchange(stream, headers)))
   await bind(server, address)
   const bound = server.address() as AddressInfo
   return {

@@ -16,6 +16,7 @@ export const PLAIN_JSON: Negotiated = {
   contentType: 'application/json',
 }
 
+export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf'
 const SERVED = ['application/json', 'application/yaml']
 const VIEWS = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 const known = new Map<string, Negotiated>()

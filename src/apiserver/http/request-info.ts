@@ -28,25 +28,32 @@ const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize'])
 export function parsePath(path: string): RequestInfo {
   const segments = path.split('/')
   const isCore = segments[1] === 'api'
-  const isGroup = segments[1] === 'apis'
   const start = isCore ? 3 : 4
-  if ((!isCore && !isGroup) || segments.length <= start || segments[start] === '') return { isResource: false, path }
-  const group = isCore ? '' : segments[2]!
-  const version = segments[start - 1]!
-  let parts = segments.slice(start)
-  const watchPath = parts[0] === 'watch' && parts.length > 1
-  if (watchPath) parts = parts.slice(1)
-  return { isResource: true, group, version, watchPath, ...resourceParts(parts.map(decodeSegment)) }
+  if ((!isCore && segments[1] !== 'apis') || segments.length <= start || segments[start] === '') {
+    return { isResource: false, path }
+  }
+  if (path.includes('%')) for (let i = start; i < segments.length; i++) segments[i] = decodeSegment(segments[i]!)
+  const watchPath = segments[start] === 'watch' && segments.length > start + 1
+  const at = watchPath ? start + 1 : start
+  const isInside = isInsideNamespace(segments, at)
+  const resource = isInside ? at + 2 : at
+  return {
+    isResource: true,
+    group: isCore ? '' : segments[2]!,
+    version: segments[start - 1]!,
+    resource: segments[resource]!,
+    namespace: isInside ? segments[at + 1]! : '',
+    name: segments[resource + 1] ?? '',
+    subresource: segments[resource + 2] ?? '',
+    rest: segments.length > resource + 3 ? segments.slice(resource + 3).join('/') : '',
+    watchPath,
+  }
 }
 
-function resourceParts(
-  parts: readonly string[],
-): Pick<ResourceInfo, 'resource' | 'namespace' | 'name' | 'subresource' | 'rest'> {
-  const [first = '', second = '', third = ''] = parts
-  const isInside = first === 'namespaces' && second !== '' && third !== '' && !NAMESPACE_SUBRESOURCES.has(third)
-  const inside = isInside ? parts.slice(2) : parts
-  const [resource = '', name = '', subresource = ''] = inside
-  return { resource, namespace: isInside ? second : '', name, subresource, rest: inside.slice(3).join('/') }
+/** `namespaces/a/pods` is about pods; `namespaces/a` and `namespaces/a/status` are about the namespace itself. */
+function isInsideNamespace(segments: readonly string[], at: number): boolean {
+  if (segments[at] !== 'namespaces' || !segments[at + 1] || !segments[at + 2]) return false
+  return !NAMESPACE_SUBRESOURCES.has(segments[at + 2]!)
 }
 
 function decodeSegment(segment: string): string {

@@ -11,7 +11,7 @@ import type { UserInfo } from '../authentication/user.ts'
 import { type Authorizer, authorize } from '../authorization/authorizer.ts'
 import type { InFlight } from '../flow-control/in-flight.ts'
 import type { Actions } from '../registry/actions.ts'
-import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
+import type { Answer } from '../registry/answer.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
 import { Query } from '../registry/query.ts'
@@ -21,6 +21,7 @@ import { answerBody, type ViewContext } from './answer-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { ListBodies } from './list-body.ts'
 import { essence, negotiate } from './media-type.ts'
+import { requestBody } from './request-body.ts'
 import type { ResourceInfo } from './request-info.ts'
 import { inFormat, sendBody, sendError } from './respond.ts'
 import { streamWatch } from './watch-stream.ts'
@@ -34,36 +35,25 @@ export interface ResourceHandlerContext {
 }
 
 /** A request for a resource: which verb it is, who may, what was sent, and the answer in the form asked for. */
-export async function handleResource(
+export function handleResource(
   context: ResourceHandlerContext,
   exchange: Exchange,
   info: ResourceInfo,
   queryText: string,
   user: UserInfo,
-): Promise<void> {
+): void | Promise<void> {
   const query = Query.parse(queryText)
-  const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   const verb = verbOf(exchange.method, info, query)
-  authorize(context.authorizer, user, {
-    verb,
-    resource: {
-      group: info.group,
-      resource: info.resource,
-      namespace: info.namespace,
-      name: info.name,
-      subresource: info.subresource,
-    },
-  })
+  authorize(context.authorizer, user, { verb, resource: info })
+  const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)
-  const warnings: string[] = []
-  try {
-    await serve(context, exchange, kind, info, verb, query, user, warnings)
-  } catch (error) {
-    // What was worth warning of may be why it failed.
-    if (!(error instanceof ApiError) || warnings.length === 0) throw error
-    sendError(exchange, error, warnings)
-  }
+  const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info))
+  const view: ViewContext = { negotiated, query, now: context.machinery.clock.now(), lists: context.lists }
+  const request = new HttpResourceRequest(exchange, kind, info, query, user)
+  if (verb === 'watch') return serveWatch(context, exchange, request, view)
+  if (verb === 'get' || verb === 'list') return serveRead(context, exchange, request, view, verb)
+  return serveWrite(context, exchange, request, view, info, verb)
 }
 
 const VERBS: Readonly<Record<string, readonly [one: Verb, all: Verb] | undefined>> = {
@@ -101,43 +91,78 @@ function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
   if (info.name === '.' || info.name === '..') throw badRequest(`the name ${JSON.stringify(info.name)} is not valid`)
 }
 
-async function serve(
+/** Most reads are answered from a cache without waiting for anything, so nothing here waits unless it must. */
+function serveRead(
   context: ResourceHandlerContext,
   exchange: Exchange,
-  kind: Kind,
+  request: HttpResourceRequest,
+  view: ViewContext,
+  verb: 'get' | 'list',
+): void | Promise<void> {
+  const { machinery, actions, inFlight } = context
+  inFlight.enter(false)
+  let answer: Answer | Promise<Answer> | undefined
+  try {
+    answer = perform(machinery, actions, verb, request)
+    if (!(answer instanceof Promise)) return respond(exchange, answer, view, request.warnings)
+  } finally {
+    if (!(answer instanceof Promise)) inFlight.leave(false)
+  }
+  return answer.then((late) => respond(exchange, late, view, request.warnings)).finally(() => inFlight.leave(false))
+}
+
+async function serveWrite(
+  context: ResourceHandlerContext,
+  exchange: Exchange,
+  request: HttpResourceRequest,
+  view: ViewContext,
   info: ResourceInfo,
-  verb: Verb,
-  query: Query,
-  user: UserInfo,
-  warnings: string[],
+  verb: Exclude<Verb, 'watch' | 'get' | 'list'>,
+): Promise<void> {
+  const { machinery, actions, inFlight } = context
+  inFlight.enter(true)
+  try {
+    await readBody(exchange, request, info, verb)
+    await respond(exchange, await perform(machinery, actions, verb, request), view, request.warnings)
+  } catch (error) {
+    // What was worth warning of may be why it failed.
+    if (!(error instanceof ApiError) || request.warnings.length === 0) throw error
+    sendError(exchange, error, request.warnings)
+  } finally {
+    inFlight.leave(true)
+  }
+}
+
+/** A watch lives long and costs little: only its beginning counts as work in progress. */
+async function serveWatch(
+  context: ResourceHandlerContext,
+  exchange: Exchange,
+  request: HttpResourceRequest,
+  view: ViewContext,
 ): Promise<void> {
   const { machinery, inFlight } = context
-  const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info))
-  const view: ViewContext = { negotiated, query, now: machinery.clock.now(), lists: context.lists }
-  const isMutating = verb !== 'get' && verb !== 'list' && verb !== 'watch'
-  inFlight.enter(isMutating)
-  let isInside = true
-  try {
-    const request = await readRequest(exchange, kind, info, verb, query, user, warnings)
-    if (verb === 'watch') {
-      if (!kind.verbs.includes('watch')) throw methodNotSupported({ group: kind.group, resource: kind.plural }, verb)
-      const open = await watch(machinery, request)
-      // A watch lives long and costs little; it does not count as work in progress.
-      inFlight.leave(isMutating)
-      isInside = false
-      return await streamWatch(exchange, open, view, machinery.clock, machinery.random)
-    }
-    const answer = await perform(machinery, context.actions, verb, request)
-    const body = answerBody(answer, view)
-    const status = answer.type === 'list' ? 200 : answer.status
-    const pretty = isPretty(query, exchange)
-    if (negotiated.format === 'json' && !pretty)
-      return await sendBody(exchange, status, negotiated.contentType, body, warnings)
-    const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)
-    await sendBody(exchange, status, negotiated.contentType, await inFormat(json, negotiated, pretty), warnings)
-  } finally {
-    if (isInside) inFlight.leave(isMutating)
-  }
+  const { kind } = request
+  if (!kind.verbs.includes('watch')) throw methodNotSupported({ group: kind.group, resource: kind.plural }, 'watch')
+  inFlight.enter(false)
+  const open = await watch(machinery, request).finally(() => inFlight.leave(false))
+  await streamWatch(exchange, open, view, machinery.clock, machinery.random)
+}
+
+function respond(
+  exchange: Exchange,
+  answer: Answer,
+  view: ViewContext,
+  warnings: readonly string[],
+): void | Promise<void> {
+  const { negotiated, query } = view
+  const body = answerBody(answer, view)
+  const status = answer.type === 'list' ? 200 : answer.status
+  const pretty = isPretty(query, exchange)
+  if (negotiated.format === 'json' && !pretty) return sendBody(exchange, status, negotiated.contentType, body, warnings)
+  const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)
+  return inFormat(json, negotiated, pretty).then((text) =>
+    sendBody(exchange, status, negotiated.contentType, text, warnings),
+  )
 }
 
 /** Reviews and scales have one form only; asking for a table of them is refused. */
@@ -149,39 +174,42 @@ function hasViews(kind: Kind, info: ResourceInfo): boolean {
 /** People who look with curl or a browser get readable JSON. */
 function isPretty(query: Query, exchange: Exchange): boolean {
   if (query.has('pretty')) return query.flag('pretty')
-  const agent = exchange.headers['user-agent']
-  return agent !== undefined && /^(curl|Wget|Mozilla\/5\.0)/.test(agent)
+  const agent = exchange.headers['user-agent'] ?? ''
+  return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0')
 }
 
-async function readRequest(
+class HttpResourceRequest implements ResourceRequest {
+  readonly kind: Kind
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  readonly query: Query
+  readonly user: UserInfo
+  readonly userAgent: string
+  readonly warnings: string[] = []
+  body: RequestBody | undefined = undefined
+  patchType: PatchType | undefined = undefined
+
+  constructor(exchange: Exchange, kind: Kind, info: ResourceInfo, query: Query, user: UserInfo) {
+    this.kind = kind
+    this.subresource = info.subresource
+    this.namespace = info.namespace
+    this.name = info.name
+    this.query = query
+    this.user = user
+    this.userAgent = exchange.headers['user-agent'] ?? ''
+  }
+}
+
+async function readBody(
   exchange: Exchange,
-  kind: Kind,
+  request: HttpResourceRequest,
   info: ResourceInfo,
   verb: Verb,
-  query: Query,
-  user: UserInfo,
-  warnings: string[],
-): Promise<ResourceRequest> {
+): Promise<void> {
   const contentType = essence(exchange.headers['content-type'])
-  const patchType = verb === 'patch' ? patchTypeOf(contentType) : undefined
-  return {
-    kind,
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: info.name,
-    query,
-    user,
-    userAgent: exchange.headers['user-agent'] ?? '',
-    body:
-      verb === 'get' || verb === 'list' || verb === 'watch'
-        ? undefined
-        : await readBody(exchange, contentType, patchType),
-    ...(patchType && { patchType }),
-    get signal() {
-      return exchange.signal
-    },
-    warnings,
-  }
+  if (verb === 'patch') request.patchType = patchTypeOf(contentType)
+  request.body = await requestBody(await exchange.readBody(), contentType, request.patchType, request.kind, info)
 }
 
 const PATCH_TYPES: readonly string[] = [
@@ -194,27 +222,4 @@ const PATCH_TYPES: readonly string[] = [
 function patchTypeOf(contentType: string): PatchType {
   if (!PATCH_TYPES.includes(contentType)) throw unsupportedMediaType(PATCH_TYPES)
   return contentType as PatchType
-}
-
-async function readBody(
-  exchange: Exchange,
-  contentType: string,
-  patchType: PatchType | undefined,
-): Promise<RequestBody | undefined> {
-  const bytes = await exchange.readBody()
-  if (bytes.length === 0) return undefined
-  const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
-  if (isYaml && !looksLikeJson(bytes)) {
-    const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
-    return { type: 'decoded', decoded: await decodeYaml(bytes) }
-  }
-  if (!isYaml && !patchType && contentType !== '' && contentType !== JSON_TYPE) {
-    throw unsupportedMediaType([JSON_TYPE, YAML_TYPE])
-  }
-  return { type: 'bytes', bytes, mediaType: JSON_TYPE }
-}
-
-/** JSON is YAML, and far quicker to read: kubectl sends its apply patches so. */
-function looksLikeJson(bytes: Buffer): boolean {
-  return bytes[0] === 0x7b
 }

@@ -13,25 +13,38 @@ export function warningHeaders(warnings: readonly string[]): string[] {
 }
 
 /** Sends a whole body, compressed if it is large and the client likes it. */
-export async function sendBody(
+export function sendBody(
   exchange: Exchange,
   status: number,
   contentType: string,
   body: Buffer | readonly Buffer[],
   warnings: readonly string[] = [],
-  extraHeaders: Readonly<Record<string, string>> = {},
-): Promise<void> {
+  extraHeaders?: Readonly<Record<string, string>>,
+): void | Promise<void> {
   const headers: ResponseHeaders = { 'content-type': contentType, 'cache-control': 'no-cache, private' }
-  for (const [name, value] of Object.entries(extraHeaders)) headers[name.toLowerCase()] = value
+  for (const name in extraHeaders) headers[name.toLowerCase()] = extraHeaders[name]!
   if (warnings.length > 0) headers.warning = warningHeaders(warnings)
   const size = Buffer.isBuffer(body)
     ? body.length
     : (body as readonly Buffer[]).reduce((sum, part) => sum + part.length, 0)
   if (size < GZIP_THRESHOLD || !acceptsGzip(exchange)) return exchange.send(status, headers, body)
-  const whole = Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[])
+  return sendCompressed(
+    exchange,
+    status,
+    headers,
+    Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[]),
+  )
+}
+
+async function sendCompressed(
+  exchange: Exchange,
+  status: number,
+  headers: ResponseHeaders,
+  body: Buffer,
+): Promise<void> {
   headers['content-encoding'] = 'gzip'
   headers.vary = 'Accept-Encoding'
-  exchange.send(status, headers, await compress(whole, { level: constants.Z_BEST_SPEED }))
+  exchange.send(status, headers, await compress(body, { level: constants.Z_BEST_SPEED }))
 }
 
 function acceptsGzip(exchange: Exchange): boolean {

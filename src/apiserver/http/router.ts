@@ -8,7 +8,7 @@ import { handleResource, type ResourceHandlerContext } from './resource-handler.
 import { sendError } from './respond.ts'
 
 /** Serves a path that is no resource. */
-export type PathHandler = (exchange: Exchange, path: string, query: string) => Promise<void> | void
+export type PathHandler = (exchange: Exchange, path: string, query: string) => void | Promise<void>
 
 export interface RouterContext extends ResourceHandlerContext {
   /** Everyone may ask these, known or not: health and version. */
@@ -17,25 +17,31 @@ export interface RouterContext extends ResourceHandlerContext {
   readonly log: Logger
 }
 
-/** The way of every request: who is it, may they, and to whom it goes. Whatever fails leaves as a Status. */
-export async function route(context: RouterContext, exchange: Exchange): Promise<void> {
+/** The way of every request: whatever fails leaves as a Status. */
+export function route(context: RouterContext, exchange: Exchange): void | Promise<void> {
+  const fail = (error: unknown) => sendError(exchange, toApiError(error, context.log, exchange))
   try {
-    const { url } = exchange
-    const mark = url.indexOf('?')
-    const path = mark < 0 ? url : url.slice(0, mark)
-    const query = mark < 0 ? '' : url.slice(mark + 1)
-    const open = context.publicPaths(path)
-    if (open) return await open(exchange, path, query)
-    const user = authenticate(exchange)
-    const info = parsePath(path)
-    if (info.isResource) return await handleResource(context, exchange, info, query, user)
-    authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
-    const handler = context.paths(path)
-    if (!handler) throw pathNotFound()
-    await handler(exchange, path, query)
+    return dispatch(context, exchange)?.catch(fail)
   } catch (error) {
-    sendError(exchange, toApiError(error, context.log, exchange))
+    fail(error)
   }
+}
+
+/** Who is it, may they, and to whom does it go. */
+function dispatch(context: RouterContext, exchange: Exchange): void | Promise<void> {
+  const { url } = exchange
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const query = mark < 0 ? '' : url.slice(mark + 1)
+  const open = context.publicPaths(path)
+  if (open) return open(exchange, path, query)
+  const user = authenticate(exchange)
+  const info = parsePath(path)
+  if (info.isResource) return handleResource(context, exchange, info, query, user)
+  authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
+  const handler = context.paths(path)
+  if (!handler) throw pathNotFound()
+  return handler(exchange, path, query)
 }
 
 function toApiError(error: unknown, log: Logger, exchange: Exchange): ApiError {

@@ -1,21 +1,38 @@
 import { ApiError, objectNotFound } from '../../api/meta/api-error.ts'
-import type { CachedObject } from '../watch-cache/cached-object.ts'
+import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import type { Answer } from './answer.ts'
 import { parseResourceVersion } from './list-options.ts'
 import { cacheOf, catchUp, type Machinery, type Target, targetOf } from './machinery.ts'
 import type { ResourceRequest } from './request.ts'
 
-export async function get(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+/** Answers at once when the cache is loaded and as fresh as asked for, which is nearly always. */
+export function get(machinery: Machinery, request: ResourceRequest): Answer | Promise<Answer> {
   const target = targetOf(machinery, request)
-  await reachVersion(machinery, parseResourceVersion(request.query.get('resourceVersion')))
-  return { type: 'object', status: 200, kind: request.kind, object: await find(machinery, request, target) }
+  const version = parseResourceVersion(request.query.get('resourceVersion'))
+  const cache = machinery.feed.loaded(target.prefix)
+  if (cache && isFresh(machinery, version)) return found(request, target, cache)
+  return getLater(machinery, request, target, version)
 }
 
-async function find(machinery: Machinery, request: ResourceRequest, target: Target): Promise<CachedObject> {
-  const cache = machinery.feed.loaded(target.prefix) ?? (await cacheOf(machinery, target.prefix))
+async function getLater(
+  machinery: Machinery,
+  request: ResourceRequest,
+  target: Target,
+  version: number | undefined,
+): Promise<Answer> {
+  await reachVersion(machinery, version)
+  return found(request, target, await cacheOf(machinery, target.prefix))
+}
+
+function found(request: ResourceRequest, target: Target, cache: ResourceCache): Answer {
   const object = cache.get(target.key)
   if (!object) throw objectNotFound(target.ref, request.name)
-  return object
+  return { type: 'object', status: 200, kind: request.kind, object }
+}
+
+/** Whether the caches show what a read of this version must see. */
+export function isFresh(machinery: Machinery, version: number | undefined): boolean {
+  return version === undefined ? !machinery.sharedStore : version <= machinery.feed.revision
 }
 
 /** How long a read waits for a version that the server has not seen yet. */
@@ -23,11 +40,8 @@ const FUTURE_VERSION_WAIT_MS = 3000
 
 /** No version: everything acknowledged so far must be seen. 0: whatever is there. N: not older than N. */
 export async function reachVersion(machinery: Machinery, version: number | undefined): Promise<void> {
-  if (version === undefined) {
-    if (machinery.sharedStore) await catchUp(machinery)
-    return
-  }
-  if (version <= machinery.feed.revision) return
+  if (isFresh(machinery, version)) return
+  if (version === undefined) return catchUp(machinery)
   const patience = new AbortController()
   const timer = machinery.clock.after(FUTURE_VERSION_WAIT_MS, () => patience.abort())
   const reached = await machinery.feed.reached(version, patience.signal)

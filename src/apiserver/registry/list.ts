@@ -6,16 +6,27 @@ import { type ObjectFilter, selects } from '../watch-cache/watcher.ts'
 import type { Answer, ObjectPage } from './answer.ts'
 import { decodeContinueToken, encodeContinueToken, expiredContinue } from './continue-token.ts'
 import { objectFilter } from './filter.ts'
-import { reachVersion } from './get.ts'
+import { isFresh, reachVersion } from './get.ts'
 import { type ListOptions, parseListOptions } from './list-options.ts'
 import { cacheOf, type Machinery, type Target, targetOf } from './machinery.ts'
 import type { ResourceRequest } from './request.ts'
 
-export async function list(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
+/** Like a get, answered at once from a cache that is loaded and fresh enough. */
+export function list(machinery: Machinery, request: ResourceRequest): Answer | Promise<Answer> {
   const options = parseListOptions(request.query, false)
   const target = targetOf(machinery, request)
   const filter = objectFilter(request.kind, target.prefix, { ...scopeOf(request), ...options })
-  return { type: 'list', kind: request.kind, list: await page(machinery, target, filter, options) }
+  const cache = machinery.feed.loaded(target.prefix)
+  if (cache && !options.continueToken && !isExact(options) && isFresh(machinery, options.resourceVersion)) {
+    const list = cachedPage(cache, machinery.feed.revision, filter, options.limit, undefined)
+    return { type: 'list', kind: request.kind, list }
+  }
+  return page(machinery, target, filter, options).then((list) => ({ type: 'list', kind: request.kind, list }))
+}
+
+/** The state at exactly one version; with a limit that is what a version alone means. */
+function isExact({ versionMatch, limit, resourceVersion = 0 }: ListOptions): boolean {
+  return versionMatch === 'Exact' || (versionMatch === '' && limit > 0 && resourceVersion > 0)
 }
 
 export const scopeOf = (request: ResourceRequest) => ({ namespace: request.namespace, name: '' })
@@ -28,9 +39,7 @@ async function page(
 ): Promise<ObjectPage> {
   const { limit } = options
   if (options.continueToken) return continuedPage(machinery, target, filter, options)
-  const exact =
-    options.versionMatch === 'Exact' || (options.versionMatch === '' && limit > 0 && (options.resourceVersion ?? 0) > 0)
-  if (exact) return storedPage(machinery, filter, limit, options.resourceVersion!, undefined)
+  if (isExact(options)) return storedPage(machinery, filter, limit, options.resourceVersion!, undefined)
   await reachVersion(machinery, options.resourceVersion)
   return cachedPage(await cacheOf(machinery, target.prefix), machinery.feed.revision, filter, limit, undefined)
 }

@@ -1,11 +1,9 @@
-import type { Kind } from '../../api/kind.ts'
-import type { ResourceRef } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
-import { type KindTable, objectKey, storagePrefix } from '../kind-table.ts'
+import { type KindPlace, type KindTable, objectKey } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
@@ -30,23 +28,13 @@ export interface Machinery {
 }
 
 /** The place a request is about. */
-export interface Target {
-  /** The version that is stored. */
-  readonly storage: Kind
-  readonly prefix: string
+export interface Target extends KindPlace {
   readonly key: string
-  readonly ref: ResourceRef
 }
 
 export function targetOf(machinery: Machinery, request: ResourceRequest, name = request.name): Target {
-  const storage = machinery.kinds.storageOf(request.kind)
-  const prefix = storagePrefix(storage)
-  return {
-    storage,
-    prefix,
-    key: objectKey(prefix, storage.namespaced, request.namespace, name),
-    ref: { group: request.kind.group, resource: request.kind.plural },
-  }
+  const { storage, prefix, ref } = machinery.kinds.placeOf(request.kind)
+  return { storage, prefix, ref, key: objectKey(prefix, storage.namespaced, request.namespace, name) }
 }
 
 export function cacheOf(machinery: Machinery, prefix: string): ResourceCache | Promise<ResourceCache> {

@@ -13,7 +13,7 @@ import type { ResourceRequest } from './request.ts'
 import { getScale, patchScale, updateScale } from './scale.ts'
 import { update } from './update.ts'
 
-type VerbHandler = (machinery: Machinery, request: ResourceRequest) => Promise<Answer>
+type VerbHandler = (machinery: Machinery, request: ResourceRequest) => Answer | Promise<Answer>
 
 const OBJECT_VERBS: Readonly<Record<Exclude<Verb, 'watch'>, VerbHandler>> = {
   get,
@@ -38,7 +38,7 @@ export function perform(
   actions: Actions,
   verb: Exclude<Verb, 'watch'>,
   request: ResourceRequest,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   const { kind, subresource } = request
   const handler =
     subresource === '' ? mainHandler(kind, actions, verb) : subresourceHandler(kind, subresource, actions, verb)

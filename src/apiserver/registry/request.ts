@@ -16,8 +16,7 @@ export interface ResourceRequest {
   readonly userAgent: string
   /** Undefined where nothing was sent. */
   readonly body: RequestBody | undefined
-  readonly patchType?: PatchType
-  readonly signal: AbortSignal
+  readonly patchType?: PatchType | undefined
   /** Collected for the `Warning` headers of the answer. */
   readonly warnings: string[]
 }

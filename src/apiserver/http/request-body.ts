@@ -1,0 +1,45 @@
+import type { Kind } from '../../api/kind.ts'
+import { unsupportedMediaType } from '../../api/meta/api-error.ts'
+import { apiVersionOf } from '../../api/meta/object.ts'
+import type { PatchType } from '../../client/transport.ts'
+import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
+import type { RequestBody } from '../registry/request.ts'
+import { PROTOBUF_TYPE } from './media-type.ts'
+import type { ResourceInfo } from './request-info.ts'
+
+/** What was sent to a resource, in the form its content type names. */
+export async function requestBody(
+  bytes: Buffer,
+  contentType: string,
+  patchType: PatchType | undefined,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<RequestBody | undefined> {
+  if (bytes.length === 0) return undefined
+  const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
+  if (isYaml && !looksLikeJson(bytes)) {
+    const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
+    return { type: 'decoded', decoded: await decodeYaml(bytes) }
+  }
+  if (isYaml || patchType || contentType === '' || contentType === JSON_TYPE)
+    return { type: 'bytes', bytes, mediaType: JSON_TYPE }
+  if (contentType !== PROTOBUF_TYPE || !hasProtobuf(kind)) throw unsupportedMediaType(writableTypes(kind))
+  const { decodeProtobuf } = await import('../protobuf/decode.ts')
+  return { type: 'decoded', decoded: decodeProtobuf(bytes, kindOfBody(kind, info)) }
+}
+
+/** JSON is YAML, and far quicker to read: kubectl sends its apply patches so. */
+const looksLikeJson = (bytes: Buffer) => bytes[0] === 0x7b
+
+/** Only built-in types have numbers for their fields. */
+export const hasProtobuf = (kind: Kind) => kind.schema.definition !== undefined
+
+const writableTypes = (kind: Kind) => [JSON_TYPE, YAML_TYPE, ...(hasProtobuf(kind) ? [PROTOBUF_TYPE] : [])]
+
+/** Some doors take another kind than the one behind them: scales, evictions, tokens. */
+function kindOfBody(kind: Kind, info: ResourceInfo): { apiVersion: string; kind: string } {
+  const door = kind.subresources[info.subresource]
+  if (door?.type === 'scale') return { apiVersion: 'autoscaling/v1', kind: 'Scale' }
+  const { group, version, kind: name } = door?.type === 'action' ? door : kind
+  return { apiVersion: apiVersionOf({ group, version }), kind: name }
+}
