@@ -2,7 +2,14 @@ import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { CliError } from '../cli-error.ts'
-import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../instance/instance.ts'
+import {
+  findServer,
+  flagsOf,
+  type Instance,
+  instanceOf,
+  type RunningServer,
+  readSettings,
+} from '../instance/instance.ts'
 import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
 import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
@@ -19,6 +26,7 @@ interface UpOptions {
 }
 
 const DEFAULT_PORT = 6443
+const START_PATIENCE = 30_000
 
 export function upCommand(serverEntry: string): Command {
   return new Command('up')
@@ -54,7 +62,14 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
   }
-  await (options.detach ? background(settings, serverEntry) : foreground(settings))
+  try {
+    await (options.detach ? background(settings, serverEntry) : foreground(settings))
+  } catch (error) {
+    // Two starts at the same time: the one that came second finds the first.
+    const other = await findServer(instance)
+    if (!other) throw error
+    await alreadyUp(instance, other, options)
+  }
 }
 
 async function background(settings: ServerSettings, serverEntry: string): Promise<void> {
@@ -63,7 +78,8 @@ async function background(settings: ServerSettings, serverEntry: string): Promis
   const [server] = await Promise.all([starting, prepareToPublish()])
   await publishContext(settings.instance, settings.kubeconfig!)
   announce(settings, server)
-  say(`  sampan logs -f\n  sampan down${nameFlag(settings.instance)}`)
+  const flags = flagsOf(settings.instance)
+  say(`  sampan logs -f${flags}\n  sampan down${flags}`)
 }
 
 async function foreground(settings: ServerSettings): Promise<void> {
@@ -95,7 +111,7 @@ function announce({ instance, store, kubeconfig }: ServerSettings, server: Runni
   success(`Kubernetes is up in ${Math.round(systemClock.now() - performance.timeOrigin)} ms`)
   say()
   describeServer(instance, server, store, kubeconfig!)
-  say(`\n${colours.bold('Try')}\n  kubectl get namespaces\n  sampan get all -A${nameFlag(instance)}`)
+  say(`\n${colours.bold('Try')}\n  kubectl get namespaces\n  sampan get all -A${flagsOf(instance)}`)
 }
 
 function describeServer(instance: Instance, server: RunningServer, store: string, kubeconfig: string): void {
@@ -107,8 +123,8 @@ function describeServer(instance: Instance, server: RunningServer, store: string
   ])
 }
 
-async function alreadyUp(instance: Instance, running: RunningServer, options: UpOptions): Promise<void> {
-  if (running.url === '') throw new CliError(`cluster ${instance.name} is being started by process ${running.pid}`)
+async function alreadyUp(instance: Instance, found: RunningServer, options: UpOptions): Promise<void> {
+  const running = await whenServing(instance, found)
   const port = Number(new URL(running.url).port)
   if (options.store !== undefined && options.store !== running.store) {
     throw different(instance, `with --store ${running.store}`)
@@ -121,14 +137,23 @@ async function alreadyUp(instance: Instance, running: RunningServer, options: Up
   describeServer(instance, running, running.store, kubeconfig)
 }
 
+/** A server that is being started by someone else is waited for. */
+async function whenServing(instance: Instance, found: RunningServer): Promise<RunningServer> {
+  let server: RunningServer | undefined = found
+  for (const end = systemClock.now() + START_PATIENCE; server && systemClock.now() < end; ) {
+    if (server.url !== '') return server
+    await systemClock.sleep(20)
+    server = await findServer(instance)
+  }
+  throw new CliError(`cluster ${instance.name} was being started by process ${found.pid}, and did not come up`)
+}
+
 function different(instance: Instance, how: string): CliError {
   return new CliError(`cluster ${instance.name} runs already, ${how}`, [
-    `Stop it first: sampan down${nameFlag(instance)}`,
+    `Stop it first: sampan down${flagsOf(instance)}`,
     'Or start another beside it: sampan up --name other --api-port 0',
   ])
 }
-
-const nameFlag = (instance: Instance) => (instance.name === 'default' ? '' : ` --name ${instance.name}`)
 
 function storeArgument(text: string): string {
   try {

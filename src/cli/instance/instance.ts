@@ -41,6 +41,12 @@ export function instanceOf(options: { name?: string; dataDir?: string }, environ
   return { name, dataDir, context: name === DEFAULT_NAME ? 'sampan' : `sampan-${name}` }
 }
 
+/** The flags that name this cluster in a command: none for the default one. */
+export function flagsOf({ name, dataDir }: Instance): string {
+  const usual = instanceOf({ name }).dataDir
+  return `${name === DEFAULT_NAME ? '' : ` --name ${name}`}${dataDir === usual ? '' : ` --data-dir ${dataDir}`}`
+}
+
 function dataRoot(environment: NodeJS.ProcessEnv): string {
   if (process.getuid?.() === 0) return '/var/lib/sampan'
   return join(environment.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'sampan')

@@ -8,6 +8,7 @@ import {
   parseKubeconfig,
   withoutContext,
 } from '../../client/kubeconfig.ts'
+import { CliError } from '../cli-error.ts'
 import { adminKubeconfigPath, type Instance } from './instance.ts'
 
 /** The kubeconfig a context goes to: the named file, else the first that kubectl reads. */
@@ -20,7 +21,13 @@ export const prepareToPublish = () => import('yaml').then(() => {})
 export async function publishContext(instance: Instance, path: string): Promise<void> {
   const own = adminKubeconfigPath(instance)
   const added = await parseKubeconfig(await readFile(own, 'utf8'), own)
-  await editKubeconfig(path, systemClock, (config) => mergeKubeconfig(config, added))
+  try {
+    await editKubeconfig(path, systemClock, (config) => mergeKubeconfig(config, added))
+  } catch (error) {
+    throw new CliError(`the context could not be added to the kubeconfig: ${(error as Error).message}`, [
+      'Choose another file with --kubeconfig; the cluster itself is not affected.',
+    ])
+  }
 }
 
 /** Takes the cluster's context out of every kubeconfig it may be in; returns those it was in. */
