@@ -173,6 +173,19 @@ describe('defaults', () => {
     expect(found).toEqual(value)
   })
 
+  test('fields of features that are off', () => {
+    const { spec } = defaulted({
+      schedulingGroup: { podGroupName: 'g' },
+      volumes: [
+        { name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'x' } }, { secret: { name: 's' } }] } },
+      ],
+      ...withContainer({ lifecycle: { stopSignal: 'SIGINT' } }),
+    })
+    expect(spec).not.toHaveProperty('schedulingGroup')
+    expect(spec?.volumes?.[0]?.projected?.sources).toEqual([{}, { secret: { name: 's' } }])
+    expect(spec?.containers[0]?.lifecycle).toEqual({})
+  })
+
   test('no spec at all', () => {
     const pod: Pod = { metadata: {} }
     podDefaults(pod)

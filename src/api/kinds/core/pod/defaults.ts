@@ -8,6 +8,7 @@ import type {
   PodTemplateSpec,
   Probe,
 } from '../../../generated/core-v1.ts'
+import { dropDisabledFields } from './disabled-fields.ts'
 import { defaultPullPolicy } from './image.ts'
 import { isOvercommitAllowed, isPodLevelResource } from './resource-names.ts'
 import { aggregateRequests, canonicalResources } from './resources.ts'
@@ -38,6 +39,7 @@ export function podTemplateDefaults(owner: { template?: PodTemplateSpec }): void
 
 export function podSpecDefaults(spec: PodSpec): void {
   spec.containers ??= []
+  dropDisabledFields(spec)
   for (const container of spec.containers) containerDefaults(container)
   for (const container of spec.initContainers ?? []) containerDefaults(container)
   for (const container of spec.ephemeralContainers ?? []) containerDefaults(container)

@@ -5,14 +5,10 @@ import { isHttpHeaderName, isPortName, isPortNumber } from '../../../meta/names.
 import { type PodCheck, refuse, refuseField } from './pod-check.ts'
 
 const SCHEMES = ['HTTP', 'HTTPS']
-const WINDOWS_SIGNALS = ['SIGKILL', 'SIGTERM']
-const SIGNAL =
-  /^SIG(?:ABRT|ALRM|BUS|CHLD|CLD|CONT|FPE|HUP|ILL|INT|IO|IOT|KILL|PIPE|POLL|PROF|PWR|QUIT|SEGV|STKFLT|STOP|SYS|TERM|TRAP|TSTP|TTIN|TTOU|URG|USR1|USR2|VTALRM|WINCH|XCPU|XFSZ|RTMIN(?:\+(?:[1-9]|1[0-5]))?|RTMAX(?:-(?:[1-9]|1[0-4]))?)$/
 
 export function validateLifecycle(check: PodCheck, lifecycle: Lifecycle, path: FieldPath): void {
   if (lifecycle.postStart) validateHandler(check, lifecycle.postStart, path.child('postStart'))
   if (lifecycle.preStop) validateHandler(check, lifecycle.preStop, path.child('preStop'))
-  if (lifecycle.stopSignal !== undefined) checkStopSignal(check, lifecycle.stopSignal, path.child('stopSignal'))
 }
 
 /** Of the ways to ask a container something, exactly one must be named. */
@@ -56,12 +52,4 @@ function checkSleep(check: PodCheck, seconds: number, path: FieldPath): void {
     check.errors.push(
       invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${grace})`),
     )
-}
-
-function checkStopSignal(check: PodCheck, signal: string, path: FieldPath): void {
-  const os = check.spec.os?.name
-  if (!os) check.errors.push(forbidden(path, 'may not be set for containers with empty `spec.os.name`'))
-  else if (os === 'windows' && !WINDOWS_SIGNALS.includes(signal))
-    check.errors.push(notSupported(path, signal, WINDOWS_SIGNALS))
-  else if (os !== 'windows' && !SIGNAL.test(signal)) check.errors.push(notSupported(path, signal, []))
 }

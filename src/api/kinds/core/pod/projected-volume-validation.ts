@@ -1,28 +1,16 @@
 import type {
-  ClusterTrustBundleProjection,
-  PodCertificateProjection,
   ProjectedVolumeSource,
   ServiceAccountTokenProjection,
   VolumeProjection,
 } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
-import { validateSelector } from './label-selectors.ts'
 import { validateDownwardFile, validateItems } from './volume-files-validation.ts'
 import { checkFilePath, checkRelativePath } from './volume-paths.ts'
 
 const CONFLICT = 'conflicting duplicate paths'
-const KEY_TYPES = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519']
-const SOURCE_FIELDS = [
-  'secret',
-  'configMap',
-  'downwardAPI',
-  'serviceAccountToken',
-  'clusterTrustBundle',
-  'podCertificate',
-] as const
+const SOURCE_FIELDS = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'] as const
 const MAX_EXPIRATION = 2 ** 32
-const DAY = 86_400
 
 /** Several sources in one directory: no two may write the same file. */
 export function validateProjected(projected: ProjectedVolumeSource, path: FieldPath, errors: FieldError[]): void {
@@ -43,9 +31,6 @@ export function validateProjected(projected: ProjectedVolumeSource, path: FieldP
     })
     if (source.serviceAccountToken)
       checkToken(source.serviceAccountToken, path, at.child('serviceAccountToken'), claim, errors)
-    if (source.clusterTrustBundle)
-      checkTrustBundle(source.clusterTrustBundle, at.child('clusterTrustBundle'), claim, errors)
-    if (source.podCertificate) checkCertificate(source.podCertificate, at.child('podCertificate'), claim, errors)
   })
 }
 
@@ -79,56 +64,4 @@ function checkToken(
   if (!token.path) errors.push(required(volumePath.child('path')))
   else checkFilePath(token.path, volumePath.child('path'), errors)
   claim(token.path, token.path)
-}
-
-function checkTrustBundle(
-  bundle: ClusterTrustBundleProjection,
-  path: FieldPath,
-  claim: Claim,
-  errors: FieldError[],
-): void {
-  if (bundle.name !== undefined && bundle.signerName !== undefined)
-    errors.push(invalid(path, bundle, 'only one of name and signerName may be used'))
-  if (bundle.name === undefined && bundle.signerName === undefined)
-    errors.push(required(path, 'either name or signerName must be specified'))
-  if (bundle.name === '') errors.push(required(path.child('name'), 'must be a valid object name'))
-  if (bundle.signerName === '') errors.push(required(path.child('signerName'), 'must be a valid signer name'))
-  if (bundle.name !== undefined && bundle.labelSelector)
-    errors.push(
-      invalid(path.child('labelSelector'), bundle.labelSelector, 'labelSelector must be unset if name is specified'),
-    )
-  validateSelector(bundle.labelSelector, path.child('labelSelector'), errors)
-  if (!bundle.path) errors.push(required(path.child('path')))
-  else checkFilePath(bundle.path, path.child('path'), errors)
-  claim(bundle.path, bundle.path)
-}
-
-function checkCertificate(
-  certificate: PodCertificateProjection,
-  path: FieldPath,
-  claim: Claim,
-  errors: FieldError[],
-): void {
-  const { maxExpirationSeconds: seconds, signerName = '' } = certificate
-  if (!signerName) errors.push(required(path.child('signerName')))
-  if (!KEY_TYPES.includes(certificate.keyType))
-    errors.push(notSupported(path.child('keyType'), certificate.keyType, KEY_TYPES))
-  const longest = signerName.startsWith('kubernetes.io/') ? DAY : 91 * DAY
-  if (seconds !== undefined && seconds < 3600)
-    errors.push(
-      invalid(path.child('maxExpirationSeconds'), seconds, 'if provided, maxExpirationSeconds must be >= 3600'),
-    )
-  if (seconds !== undefined && seconds > longest)
-    errors.push(
-      invalid(path.child('maxExpirationSeconds'), seconds, `if provided, maxExpirationSeconds must be <= ${longest}`),
-    )
-  const fields = ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const
-  for (const field of fields) {
-    const file = certificate[field]
-    if (!file) continue
-    checkRelativePath(file, path.child(field), errors)
-    claim(file, file)
-  }
-  if (fields.every((field) => !certificate[field]))
-    errors.push(required(path, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath'))
 }

@@ -235,11 +235,6 @@ describe('probes and hooks', () => {
       { lifecycle: { preStop: { sleep: { seconds: 31 } } } },
       `${at}.lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`,
     ],
-    [
-      'stop signal',
-      { lifecycle: { stopSignal: 'SIGINT' } },
-      `${at}.lifecycle.stopSignal: Forbidden: may not be set for containers with empty \`spec.os.name\``,
-    ],
   ])('%s', (_what, container, ...errors) => {
     expect(check(withContainer(container))).toEqual(errors)
   })

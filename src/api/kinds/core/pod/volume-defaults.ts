@@ -31,7 +31,6 @@ function projectedDefaults(projected: NonNullable<Volume['projected']>): void {
 
 function projectionDefaults(source: VolumeProjection): void {
   if (source.serviceAccountToken) source.serviceAccountToken.expirationSeconds ??= 3600
-  if (source.podCertificate) source.podCertificate.maxExpirationSeconds ??= 86400
   fileDefaults(source.downwardAPI?.items)
 }
 
