@@ -3,10 +3,10 @@ import type {
   ServiceAccountTokenProjection,
   VolumeProjection,
 } from '../../../generated/core-v1.ts'
-import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
+import { type FieldError, forbidden, invalid, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { validateDownwardFile, validateItems } from './volume-files-validation.ts'
-import { checkFilePath, checkRelativePath } from './volume-paths.ts'
+import { checkFilePath } from './volume-paths.ts'
 
 const CONFLICT = 'conflicting duplicate paths'
 const SOURCE_FIELDS = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'] as const
