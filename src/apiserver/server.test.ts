@@ -349,6 +349,32 @@ describe('subresources', () => {
   })
 })
 
+describe('admission', () => {
+  it('writes into a certificate request who makes it', async () => {
+    const requests: ResourceType = {
+      group: 'certificates.k8s.io',
+      version: 'v1',
+      plural: 'certificatesigningrequests',
+      namespaced: false,
+    }
+    const pem = '-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n-----END CERTIFICATE REQUEST-----\n'
+    const spec = {
+      request: Buffer.from(pem).toString('base64'),
+      signerName: 'example.com/x',
+      usages: ['client auth'],
+      username: 'forged',
+    }
+    const body = {
+      kind: 'CertificateSigningRequest',
+      apiVersion: 'certificates.k8s.io/v1',
+      metadata: { name: 'csr' },
+      spec,
+    }
+    const made = await call({ verb: 'create', resource: requests, namespace: '', body })
+    expect(made.spec).toMatchObject({ username: 'admin', groups: ['system:masters'] })
+  })
+})
+
 describe('access', () => {
   it('is denied to everyone but system:masters', async () => {
     const nobody = server.transport({ name: 'nobody', groups: ['system:authenticated'] })

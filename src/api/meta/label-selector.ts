@@ -77,7 +77,7 @@ export function validateLabelSelector(selector: LabelSelector | undefined, path:
 }
 
 function validateExpression(expression: LabelSelectorRequirement, path: FieldPath): FieldError[] {
-  const { key, operator, values = [] } = expression
+  const { key = '', operator = '', values = [] } = expression
   const errors: FieldError[] = []
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0)

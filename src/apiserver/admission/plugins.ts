@@ -1,5 +1,6 @@
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { certificateRequester } from './certificate-requester.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
@@ -12,5 +13,6 @@ export function admissionPlugins(feed: CacheFeed): readonly AdmissionPlugin[] {
       const cache = feed.loaded(NAMESPACES) ?? (await feed.cache(NAMESPACES))
       return cache.get(NAMESPACES + name)?.object
     }),
+    certificateRequester,
   ]
 }

@@ -27,8 +27,7 @@ export function reviewActions(authorizer: Authorizer): Readonly<Record<string, A
     },
     'create tokenreviews.authentication.k8s.io': async (_, request) => {
       const review = read(request) as KubernetesObject & { spec?: { token?: string } }
-      if (!review.spec?.token)
-        throw refuse(request, 'spec.token', 'token is required for TokenReview in authentication')
+      if (!review.spec?.token) throw badRequest('token is required for TokenReview in authentication')
       return answer(review, { user: {} })
     },
     'create selfsubjectaccessreviews.authorization.k8s.io': async (_, request) => {
