@@ -1,13 +1,15 @@
+import { readFile } from 'node:fs/promises'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts'
-import { parseStoreChoice } from '../cluster/store-choice.ts'
+import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
 import { controlSocketPath, serveControl } from './instance/control.ts'
 import {
   adminKubeconfigPath,
   claimServer,
+  type EtcdFiles,
   type Instance,
   type RunningServer,
   releaseServer,
@@ -20,6 +22,7 @@ import { processStartTime } from './instance/process-identity.ts'
 export interface ServerSettings {
   readonly instance: Instance
   readonly store: string
+  readonly etcd?: EtcdFiles
   readonly apiPort: number
   readonly kubeconfig?: string
 }
@@ -30,7 +33,7 @@ export interface ServingCluster extends AsyncDisposable {
 
 /** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */
 export async function serveCluster(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
-  const { instance, store, apiPort, kubeconfig } = settings
+  const { instance, store, etcd, apiPort, kubeconfig } = settings
   const claim: RunningServer = {
     pid: process.pid,
     startTime: processStartTime(process.pid) ?? '',
@@ -49,7 +52,7 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
   try {
     cluster = await startCluster({
       name: instance.context,
-      store: parseStoreChoice(store),
+      store: await storeChoice(store, etcd),
       dataDir: instance.dataDir,
       listen: { port: apiPort },
       log,
@@ -58,7 +61,7 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     const server = { ...claim, url: cluster.url! }
     await Promise.all([
       writeFileAtomically(adminKubeconfigPath(instance), cluster.kubeconfig),
-      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store }),
+      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store, ...(etcd && { etcd }) }),
       updateServer(instance, server),
     ])
     log.info('serving', { url: server.url, store, pid: process.pid })
@@ -67,6 +70,13 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     await dispose()
     throw error
   }
+}
+
+async function storeChoice(text: string, files: EtcdFiles = {}): Promise<StoreChoice> {
+  const choice = parseStoreChoice(text)
+  if (choice.type !== 'etcd') return choice
+  const named = Object.entries(files).map(async ([name, file]) => [name, await readFile(file, 'utf8')] as const)
+  return { ...choice, tls: Object.fromEntries(await Promise.all(named)) }
 }
 
 function handlers(cluster: Cluster) {

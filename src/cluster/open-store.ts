@@ -21,5 +21,5 @@ export async function openStore(choice: StoreChoice, place: StorePlace): Promise
     return openEmbeddedStore({ directory: storeDirectory(place.dataDir), clock, random })
   }
   const { openEtcdStore } = await import('../store/etcd.ts')
-  return openEtcdStore({ endpoints: choice.endpoints })
+  return openEtcdStore({ endpoints: choice.endpoints, clock, ...(choice.tls && { tls: choice.tls }) })
 }

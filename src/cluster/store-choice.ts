@@ -1,5 +1,15 @@
 /** Where a cluster keeps its state: in memory, in its data directory, or in etcd (`etcd://host:port,host:port`). */
-export type StoreChoice = { type: 'memory' } | { type: 'embedded' } | { type: 'etcd'; endpoints: string[] }
+export type StoreChoice =
+  | { readonly type: 'memory' }
+  | { readonly type: 'embedded' }
+  | { readonly type: 'etcd'; readonly endpoints: readonly string[]; readonly tls?: EtcdCredentials }
+
+/** PEM texts. Without `ca` the system's authorities are trusted. */
+export interface EtcdCredentials {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
 
 /** Understands `memory`, `embedded` and `etcd://host:port,...`; throws a sentence a user can act on. */
 export function parseStoreChoice(text: string): StoreChoice {

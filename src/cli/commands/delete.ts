@@ -83,8 +83,9 @@ async function fromFiles(
   const objects = await readManifests(options.filename!)
   return objects.map((object) => {
     const { group, version } = parseApiVersion(object.apiVersion!)
-    const namespace = object.metadata.namespace ?? api.namespace
-    return { resource: findKind(known, group, version, object.kind!), name: object.metadata.name!, namespace }
+    const { name, namespace = api.namespace } = object.metadata
+    const resource = findKind(known, group, version, object.kind!)
+    return { resource, name: name!, namespace }
   })
 }
 

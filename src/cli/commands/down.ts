@@ -9,6 +9,7 @@ import {
   instanceOf,
   isAlive,
   type RunningServer,
+  readSettings,
   releaseServer,
 } from '../instance/instance.ts'
 import { forgetContext } from '../instance/published-context.ts'
@@ -64,8 +65,10 @@ async function tellOfState(instance: Instance, remove: boolean): Promise<void> {
   if (!(await looksLikeOurs(instance.dataDir))) {
     throw new CliError(`${instance.dataDir} does not look like the data of a cluster; it was left alone`)
   }
+  const { store = '' } = await readSettings(instance)
   await rm(instance.dataDir, { recursive: true, force: true })
-  say(`  state deleted from ${shortPath(instance.dataDir)}`)
+  say(`  ${shortPath(instance.dataDir)} deleted`)
+  if (store.startsWith('etcd')) say(`  what is in ${store} was left alone`)
 }
 
 /** A mistyped --data-dir must not cost someone their home. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
@@ -9,6 +10,7 @@ import {
   instanceOf,
   type RunningServer,
   readSettings,
+  type Settings,
 } from '../instance/instance.ts'
 import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
 import { startDetached } from '../instance/start-detached.ts'
@@ -20,6 +22,9 @@ interface UpOptions {
   name?: string
   dataDir?: string
   store?: string
+  etcdCa?: string
+  etcdCert?: string
+  etcdKey?: string
   apiPort?: number
   kubeconfig?: string
   nodes?: number
@@ -35,6 +40,9 @@ export function upCommand(serverEntry: string): Command {
     .option('--name <name>', 'which cluster; several can run side by side (default: default)')
     .option('--data-dir <dir>', 'where its state lives')
     .option('--store <store>', 'embedded, memory, or etcd://host:port,... (default: embedded)', storeArgument)
+    .option('--etcd-ca <file>', 'PEM of the authorities to trust for etcds://')
+    .option('--etcd-cert <file>', 'PEM of the client certificate for etcds://')
+    .option('--etcd-key <file>', 'PEM of its key')
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
     .option('--nodes <n>', 'worker nodes; this version runs the control plane only, so 0', nodesArgument)
@@ -46,7 +54,7 @@ Examples:
   $ sampan up --detach                          in the background, "sampan down" stops it
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
   $ sampan up --store memory                    nothing is written to disk but certificates
-  $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd`,
+  $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd (etcds:// for TLS)`,
     )
     .action((options: UpOptions) => up(options, serverEntry))
 }
@@ -59,6 +67,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
   const settings: ServerSettings = {
     instance,
     store: options.store ?? saved.store ?? 'embedded',
+    ...etcdFiles(options, saved),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
   }
@@ -70,6 +79,17 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     if (!other) throw error
     await alreadyUp(instance, other, options)
   }
+}
+
+/** The detached process runs elsewhere, so names of files become absolute. */
+function etcdFiles({ etcdCa, etcdCert, etcdKey }: UpOptions, saved: Settings): Pick<Settings, 'etcd'> {
+  const files = {
+    ...(etcdCa !== undefined && { ca: resolve(etcdCa) }),
+    ...(etcdCert !== undefined && { cert: resolve(etcdCert) }),
+    ...(etcdKey !== undefined && { key: resolve(etcdKey) }),
+  }
+  if (Object.keys(files).length > 0) return { etcd: files }
+  return saved.etcd ? { etcd: saved.etcd } : {}
 }
 
 async function background(settings: ServerSettings, serverEntry: string): Promise<void> {

@@ -27,6 +27,14 @@ export interface RunningServer {
 export interface Settings {
   readonly apiPort?: number
   readonly store?: string
+  readonly etcd?: EtcdFiles
+}
+
+/** PEM files for a connection to etcd by TLS. */
+export interface EtcdFiles {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
 }
 
 const DEFAULT_NAME = 'default'
