@@ -1,0 +1,43 @@
+import { type Controller, type ControllerContext, type ReconcileQueue, watch } from '../controller.ts'
+import { servedTypes } from '../served-types.ts'
+import { isCollectable, Monitors } from './monitors.ts'
+import { OwnerGraph } from './owner-graph.ts'
+import { collect } from './reconcile.ts'
+
+/**
+ * Deletes what has lost all its owners, and serves the ways an owner can be deleted: before its dependents
+ * (background), after them (foreground), or without them (orphan). Keys are uids.
+ */
+export function garbageCollectionController(context: ControllerContext): Controller {
+  const types = servedTypes(context.informers)
+  const graph = new OwnerGraph()
+  const monitors = new Monitors(context)
+  const collector = { client: context.client, events: context.events, graph, types }
+  let unfollow = () => {}
+
+  return {
+    name: 'garbage-collector-controller',
+    workers: 20,
+    watches: [
+      watch(types.definitions, () => []),
+      ...types
+        .list()
+        .filter(isCollectable)
+        .map((type) =>
+          watch(monitors.start(type), (old, current) => graph.change(type, old?.metadata, current?.metadata)),
+        ),
+    ],
+    start(queue: ReconcileQueue) {
+      unfollow = types.definitions.onChange(() =>
+        monitors.follow(types.list(), (type, old, current) => {
+          for (const uid of graph.change(type, old?.metadata, current?.metadata)) queue.add(uid)
+        }),
+      )
+    },
+    reconcile: (uid) => collect(collector, uid),
+    async stop() {
+      unfollow()
+      await monitors.stop()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { type Informer, startInformer } from '../../client/informer.ts'
+import type { ControllerContext } from '../controller.ts'
+import { resourceName, type ServedType } from '../served-types.ts'
+import { ownershipOnly } from './metadata.ts'
+
+type Told = (type: ServedType, old: KubernetesObject | undefined, current: KubernetesObject | undefined) => void
+
+/** Watches the ownership of all objects of every kind that can be collected. */
+export class Monitors {
+  readonly #context: ControllerContext
+  readonly #informers = new Map<string, { type: ServedType; informer: Informer }>()
+  readonly #ending: PromiseLike<void>[] = []
+
+  constructor(context: ControllerContext) {
+    this.#context = context
+  }
+
+  start(type: ServedType): Informer {
+    const { client, clock, random, log } = this.#context
+    const { group, version, plural, namespaced } = type
+    const resource = { group, version, plural, namespaced }
+    const informer = startInformer({
+      transport: client.transport,
+      resource,
+      clock,
+      random,
+      log,
+      transform: ownershipOnly,
+    })
+    this.#informers.set(idOf(type), { type, informer })
+    return informer
+  }
+
+  /** Follows definitions that came, went or changed their version. */
+  follow(types: readonly ServedType[], told: Told): void {
+    const wanted = new Map(types.filter(isCollectable).map((type) => [idOf(type), type]))
+    for (const [id, { type, informer }] of this.#informers) {
+      if (wanted.has(id)) continue
+      this.#informers.delete(id)
+      this.#ending.push(informer[Symbol.asyncDispose]())
+      for (const object of informer.list()) told(type, object, undefined)
+    }
+    for (const [id, type] of wanted) {
+      if (this.#informers.has(id)) continue
+      this.start(type).onChange((old, current) => told(type, old, current))
+    }
+  }
+
+  async stop(): Promise<void> {
+    const running = [...this.#informers.values()].map(({ informer }) => informer[Symbol.asyncDispose]())
+    await Promise.all([...running, ...this.#ending])
+  }
+}
+
+const idOf = (type: ServedType) => `${type.version}/${resourceName(type)}`
+
+/** Events own nothing and are owned by nobody, and there are too many of them. */
+export const isCollectable = ({ plural, verbs }: ServedType) =>
+  plural !== 'events' && (['list', 'watch', 'delete'] as const).every((verb) => verbs.includes(verb))
