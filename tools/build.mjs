@@ -9,9 +9,8 @@ import { ensureDependencies } from './setup.mjs'
 import { local, ROOT, run, step } from './steps.mjs'
 
 const ENTRIES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/cluster/index.ts']
-const GENERATORS = ['tools/generate/main.mjs', 'tools/generate-etcd.mjs']
-/** What the generators write: if it is gone, an unchanged hash means nothing. */
-const GENERATED = ['src/api/generated', 'src/store/etcd/generated']
+/** What tools/generate writes: if it is gone, an unchanged hash means nothing. */
+const GENERATED = ['src/api/generated', 'src/apiserver/openapi/generated', 'src/apiserver/protobuf/generated']
 const STAMPS = path.join(ROOT, '.cache', 'build')
 
 const at = (file) => path.join(ROOT, file)
@@ -52,11 +51,7 @@ async function whenChanged(name, inputs, products, work) {
   writeFileSync(stamp, hash)
 }
 
-async function generate() {
-  for (const generator of GENERATORS.filter((name) => existsSync(at(name)))) {
-    await run(process.execPath, [at(generator)], { quiet: true })
-  }
-}
+const generate = () => run(process.execPath, [at('tools/generate/main.mjs')], { quiet: true })
 
 /**
  * Sources name data files as `new URL('./generated/x.json.gz', import.meta.url)`. In the bundle every file lies one
@@ -110,7 +105,7 @@ async function declarations() {
 }
 
 export async function buildGenerated() {
-  const inputs = ['tools/generate', 'tools/generate-etcd.mjs', 'package-lock.json']
+  const inputs = ['tools/generate', 'package-lock.json']
   await whenChanged('generate sources', inputs, GENERATED, generate)
 }
 

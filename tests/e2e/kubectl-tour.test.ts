@@ -368,7 +368,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
       ),
     ).toContain('autoscaled')
     expect(await ok('get hpa web')).toMatch(/Deployment\/web/)
-    expect(at(await json('get hpa.v1.autoscaling web'), 'spec.targetCPUUtilizationPercentage')).toBe(80)
+    expect(at(await json('get horizontalpodautoscalers.v1.autoscaling web'), 'spec.targetCPUUtilizationPercentage')).toBe(80)
     expect(await ok('expose deployment web --port=80 --target-port=8080 --name=exposed')).toBe(
       'service/exposed exposed\n',
     )
@@ -489,7 +489,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     expect(await ok('auth can-i --list')).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]/m)
     expect(await ok('cluster-info dump')).toContain('"kind": "NodeList"')
     expect(await ok('completion bash')).toContain('__start_kubectl')
-    expect(await ok('__complete get configmaps s')).toContain('settings')
+    expect(await ok('__complete get namespaces t')).toContain('tour-second')
   })
 
   test('errors and warnings reach the user', async () => {
