@@ -124,7 +124,11 @@ function withType(list: KubernetesObject, item: KubernetesObject): KubernetesObj
 async function watchTable(api: ApiAccess, target: Target, table: Table, options: GetOptions): Promise<void> {
   const { resource, names } = target
   let definitions = table.columnDefinitions
-  if ((table.rows ?? []).length > 0) printTable(target, table, options, false)
+  let headers = options.headers
+  if ((table.rows ?? []).length > 0) {
+    printTable(target, table, options, false)
+    headers = false
+  }
   const query = {
     ...selectorsOf(options),
     ...(names[0] !== undefined && { fieldSelector: `metadata.name=${names[0]}` }),
@@ -140,7 +144,8 @@ async function watchTable(api: ApiAccess, target: Target, table: Table, options:
       // Only the first event of a watch names its columns.
       if (object.columnDefinitions?.length) definitions = object.columnDefinitions
       const row = { ...object, ...(definitions && { columnDefinitions: definitions }) }
-      printTable(target, row, { ...options, headers: false }, false)
+      printTable(target, row, { ...options, headers }, false)
+      headers = false
     }
   }
 }
