@@ -10,9 +10,10 @@ export interface LabelSelector {
   matchExpressions?: LabelSelectorRequirement[]
 }
 
+/** As it was sent: nothing may be taken for granted before validation. */
 export interface LabelSelectorRequirement {
-  key: string
-  operator: string
+  key?: string
+  operator?: string
   values?: string[]
 }
 
@@ -48,21 +49,21 @@ export const selectorOf = (requirements: Requirement[]): Selector => ({
 export const selectorFromSet = (set: Labels): Selector =>
   selectorOf(Object.entries(set ?? {}).map(([key, value]) => requirement(key, '=', [value])))
 
-const OPERATORS: Readonly<Record<string, Requirement['operator'] | undefined>> = {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-}
+const OPERATORS: ReadonlyMap<string | undefined, Requirement['operator']> = new Map([
+  ['In', 'in'],
+  ['NotIn', 'notin'],
+  ['Exists', 'exists'],
+  ['DoesNotExist', '!'],
+])
 
 /** No selector at all selects nothing, an empty one everything. Throws on an unknown operator. */
 export function compileLabelSelector(selector: LabelSelector | undefined): Selector {
   if (!selector) return NOTHING
   const requirements = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => requirement(key, '=', [value]))
   for (const expression of selector.matchExpressions ?? []) {
-    const operator = OPERATORS[expression.operator]
+    const operator = OPERATORS.get(expression.operator)
     if (!operator) throw new Error(`${JSON.stringify(expression.operator)} is not a valid label selector operator`)
-    requirements.push(requirement(expression.key, operator, expression.values ?? []))
+    requirements.push(requirement(expression.key ?? '', operator, expression.values ?? []))
   }
   return selectorOf(requirements)
 }

@@ -108,7 +108,7 @@ const httpHeaderName = rule(
   'X-Header-Name',
 )
 const percent = rule(
-  "a valid percent string must consist of a numeric string followed by an ending '%'",
+  "a valid percent string must be a numeric string followed by an ending '%'",
   '[0-9]+%',
   '1%',
   '93%',

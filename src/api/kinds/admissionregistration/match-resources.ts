@@ -1,9 +1,9 @@
 import type { MatchResources, ParamKind, ParamRef } from '../../generated/admissionregistration-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts'
 import type { FieldPath } from '../../meta/field-path.ts'
+import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName } from '../../meta/names.ts'
 import { parseApiVersion } from '../../meta/object.ts'
-import { validateSelector } from '../core/label-selector.ts'
 import { defaultRules, validateNamedRule } from './rules.ts'
 
 const MATCH_POLICIES = ['Equivalent', 'Exact']
@@ -26,7 +26,7 @@ export function validateMatchResources(match: MatchResources, path: FieldPath): 
     errors.push(notSupported(path.child('matchPolicy'), match.matchPolicy, MATCH_POLICIES))
   for (const field of ['namespaceSelector', 'objectSelector'] as const) {
     if (match[field] === undefined) errors.push(required(path.child(field)))
-    errors.push(...validateSelector(match[field], path.child(field)))
+    errors.push(...validateLabelSelector(match[field], path.child(field)))
   }
   for (const field of ['resourceRules', 'excludeResourceRules'] as const)
     match[field]?.forEach((rule, index) => {
@@ -76,7 +76,7 @@ export function validateParamRef(ref: ParamRef, path: FieldPath): FieldError[] {
       errors.push(invalid(path.child('name'), ref.name, message))
     if (ref.selector) errors.push(forbidden(path.child('name'), exclusive))
   }
-  errors.push(...validateSelector(ref.selector, path.child('selector')))
+  errors.push(...validateLabelSelector(ref.selector, path.child('selector')))
   if (ref.selector && ref.name) errors.push(forbidden(path.child('selector'), exclusive))
   if (!ref.selector && !ref.name) errors.push(required(path, 'one of name or selector must be specified'))
   const action = ref.parameterNotFoundAction

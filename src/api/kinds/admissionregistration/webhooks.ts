@@ -1,8 +1,8 @@
 import type { MutatingWebhook, ValidatingWebhook } from '../../generated/admissionregistration-v1.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { isDns1035Label, isDns1123Subdomain } from '../../meta/names.ts'
-import { validateSelector } from '../core/label-selector.ts'
 import { validateMatchConditions } from './match-conditions.ts'
 import { defaultRules, validateRule } from './rules.ts'
 import { defaultWebhookClient, validateWebhookClient } from './webhook-client.ts'
@@ -53,8 +53,8 @@ function validateWebhook(webhook: Webhook, path: FieldPath): FieldError[] {
   const timeout = webhook.timeoutSeconds
   if (timeout !== undefined && (timeout < 1 || timeout > 30))
     errors.push(invalid(path.child('timeoutSeconds'), timeout, 'the timeout value must be between 1 and 30 seconds'))
-  errors.push(...validateSelector(webhook.namespaceSelector, path.child('namespaceSelector')))
-  errors.push(...validateSelector(webhook.objectSelector, path.child('objectSelector')))
+  errors.push(...validateLabelSelector(webhook.namespaceSelector, path.child('namespaceSelector')))
+  errors.push(...validateLabelSelector(webhook.objectSelector, path.child('objectSelector')))
   errors.push(...validateWebhookClient(webhook.clientConfig ?? {}, path.child('clientConfig')))
   errors.push(...validateReviewVersions(webhook.admissionReviewVersions ?? [], path.child('admissionReviewVersions')))
   errors.push(...validateMatchConditions(webhook.matchConditions, path.child('matchConditions')))

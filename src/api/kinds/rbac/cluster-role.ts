@@ -2,9 +2,9 @@ import type { ClusterRole } from '../../generated/rbac-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
-import { validateSelector } from '../core/label-selector.ts'
 import { validatePolicyRules } from './rules.ts'
 
 const SELECTORS = FieldPath.root('aggregationRule').child('clusterRoleSelectors')
@@ -28,7 +28,7 @@ function validate(role: ClusterRole): FieldError[] {
   if (selectors.length === 0)
     errors.push(required(SELECTORS, 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
   selectors.forEach((selector, index) => {
-    const wrong = validateSelector(selector, SELECTORS.index(index))
+    const wrong = validateLabelSelector(selector, SELECTORS.index(index))
     if (wrong.length > 0) errors.push(...wrong, invalid(SELECTORS.index(index), selector, 'invalid label selector.'))
   })
   return errors

@@ -2,11 +2,11 @@ import type { CSIStorageCapacity } from '../../generated/storage-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { nameIsDnsSubdomain } from '../../meta/names.ts'
 import { canonicalQuantity, parseQuantity } from '../../meta/quantity.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
-import { validateSelector } from '../core/label-selector.ts'
 import { column, nameColumn } from '../core/printed-columns.ts'
 import { validateNonnegative } from '../core/resource-list.ts'
 
@@ -46,6 +46,6 @@ function validate(capacity: CSIStorageCapacity): FieldError[] {
     const amount = capacity[field]
     if (amount !== undefined) errors.push(...validateNonnegative(parseQuantity(String(amount)), FieldPath.root(field)))
   }
-  errors.push(...validateSelector(capacity.nodeTopology, TOPOLOGY))
+  errors.push(...validateLabelSelector(capacity.nodeTopology, TOPOLOGY))
   return errors
 }

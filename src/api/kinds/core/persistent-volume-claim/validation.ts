@@ -5,10 +5,10 @@ import type {
 } from '../../../generated/core-v1.ts'
 import { type FieldError, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
+import { validateLabelSelector } from '../../../meta/label-selector.ts'
 import { isDns1123Subdomain, nameIsDnsLabel, nameIsDnsSubdomain } from '../../../meta/names.ts'
 import { isNegative, value } from '../../../meta/quantity.ts'
 import { validateAccessModes } from '../access-modes.ts'
-import { validateSelector } from '../label-selector.ts'
 import { quantityIn, type ResourceList, validatePositive } from '../resource-list.ts'
 
 const SPEC = FieldPath.root('spec')
@@ -30,7 +30,7 @@ export function validateClaim(claim: PersistentVolumeClaim): FieldError[] {
 export function validateClaimSpec(spec: PersistentVolumeClaimSpec, path: FieldPath): FieldError[] {
   const errors: FieldError[] = []
   if (!spec.accessModes?.length) errors.push(required(path.child('accessModes'), 'at least 1 access mode is required'))
-  errors.push(...validateSelector(spec.selector, path.child('selector')))
+  errors.push(...validateLabelSelector(spec.selector, path.child('selector')))
   errors.push(...validateAccessModes(spec.accessModes ?? [], path.child('accessModes')))
   errors.push(...validateSize(spec, path.child('resources').key('storage')))
   for (const field of ['storageClassName', 'volumeAttributesClassName'] as const) {

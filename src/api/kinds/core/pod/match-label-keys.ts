@@ -1,11 +1,11 @@
 import type { PodSpec } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
+import type { LabelSelector } from '../../../meta/label-selector.ts'
 import { validateLabelName } from '../../../meta/labels-validation.ts'
-import type { SentSelector } from './label-selectors.ts'
 
 interface WithLabelKeys {
-  readonly labelSelector?: SentSelector
+  readonly labelSelector?: LabelSelector
   readonly matchLabelKeys?: readonly string[]
   readonly mismatchLabelKeys?: readonly string[]
 }
@@ -25,7 +25,7 @@ export function validateMatchLabelKeys(term: WithLabelKeys, path: FieldPath, err
 
 function checkKeys(
   keys: readonly string[] | undefined,
-  selector: SentSelector | undefined,
+  selector: LabelSelector | undefined,
   path: FieldPath,
   errors: FieldError[],
 ): void {
