@@ -11,6 +11,7 @@ import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
+import { startControllers } from './start-controllers.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 export interface ClusterOptions {
@@ -24,6 +25,8 @@ export interface ClusterOptions {
   readonly listen?: { readonly host?: string; readonly port?: number } | false
   readonly serviceCidrs?: readonly string[]
   readonly nodePortRange?: { readonly from: number; readonly to: number }
+  /** Which controllers to run: all by default, none with `false`, or some by their names. */
+  readonly controllers?: boolean | readonly string[]
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -44,6 +47,10 @@ export interface Cluster extends AsyncDisposable {
 }
 
 const ADMIN = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
+const CONTROLLER_MANAGER = {
+  name: 'system:kube-controller-manager',
+  groups: ['system:masters', 'system:authenticated'],
+}
 const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
@@ -59,8 +66,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       port: await freePort(listen.host ?? LOOPBACK, listen.port),
     }
     // Made while the store opens and the API server starts; whoever fails first is the one reported.
-    const certificates = address && certificatesOf(options, clock, serviceCidrs, address.host)
-    if (certificates) certificates.catch(() => {})
+    const certificates = certificatesOf(options, clock, serviceCidrs, address ? address.host : LOOPBACK)
+    certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
     const apiServer = stack.use(
@@ -75,7 +82,20 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...(address && { advertise: { host: machineAddress(), port: address.port } }),
       }),
     )
-    const served = address && certificates ? await serve(apiServer, address, await certificates) : undefined
+    const served = address ? await serve(apiServer, address, await certificates) : undefined
+    const names = options.controllers ?? true
+    if (names !== false) {
+      const controllers = await startControllers({
+        transport: apiServer.transport(CONTROLLER_MANAGER),
+        rootCertificate: (await certificates).ca.cert,
+        isShared: choice.type === 'etcd',
+        ...(names !== true && { names }),
+        clock,
+        random,
+        log,
+      })
+      stack.use(controllers)
+    }
     return cluster(apiServer, store, served, options.name ?? 'sampan', () => stack.dispose())
   } catch (error) {
     await stack.dispose()

@@ -1,4 +1,19 @@
 import type { Controller, ControllerContext } from './controller.ts'
+import { garbageCollectionController } from './garbage-collection/controller.ts'
+import { namespaceController } from './namespace/controller.ts'
+import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
+import { serviceAccountController } from './service-account/controller.ts'
+
+/** What some controllers need of the cluster besides its API. */
+export interface ControlPlaneContext extends ControllerContext {
+  /** PEM of the certificate that clients trust the API server by. */
+  readonly rootCertificate: string
+}
 
 /** Every controller of the control plane, by name. One line each. */
-export const controllers: Readonly<Record<string, (context: ControllerContext) => Controller>> = {}
+export const controllers: Readonly<Record<string, (context: ControlPlaneContext) => Controller>> = {
+  'namespace-controller': namespaceController,
+  'garbage-collector-controller': garbageCollectionController,
+  'serviceaccount-controller': serviceAccountController,
+  'root-ca-certificate-publisher-controller': rootCaPublisherController,
+}
