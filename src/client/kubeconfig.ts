@@ -150,7 +150,7 @@ export async function editKubeconfig(
     const { stringify } = await import('yaml')
     // A link stays a link: what it points to is replaced.
     const target = await realpath(path).catch(() => path)
-    await writeFileAtomically(target, stringify(changed, { lineWidth: 0 }))
+    await writeFileAtomically(target, stringify(changed, { version: '1.1', lineWidth: 0, indentSeq: false }))
     return true
   } finally {
     await unlock()

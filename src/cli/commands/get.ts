@@ -108,7 +108,8 @@ async function printObjects(api: ApiAccess, targets: readonly Target[], options:
     : { apiVersion: 'v1', items: objects, kind: 'List', metadata: { resourceVersion: '' } }
   if (options.output === 'json') return say(JSON.stringify(document, null, 4))
   const { stringify } = await import('yaml')
-  process.stdout.write(stringify(document, { lineWidth: 0, sortMapEntries: true }))
+  // Quoted so that readers of YAML 1.1, such as kubectl, see text as text.
+  process.stdout.write(stringify(document, { version: '1.1', lineWidth: 0, indentSeq: false, sortMapEntries: true }))
 }
 
 interface ListAnswer {
