@@ -368,7 +368,9 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
       ),
     ).toContain('autoscaled')
     expect(await ok('get hpa web')).toMatch(/Deployment\/web/)
-    expect(at(await json('get horizontalpodautoscalers.v1.autoscaling web'), 'spec.targetCPUUtilizationPercentage')).toBe(80)
+    expect(
+      at(await json('get horizontalpodautoscalers.v1.autoscaling web'), 'spec.targetCPUUtilizationPercentage'),
+    ).toBe(80)
     expect(await ok('expose deployment web --port=80 --target-port=8080 --name=exposed')).toBe(
       'service/exposed exposed\n',
     )

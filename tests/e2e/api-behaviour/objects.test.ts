@@ -255,13 +255,17 @@ describe('deletion', () => {
   test.each([
     ['Orphan', 'orphan'],
     ['Foreground', 'foregroundDeletion'],
-  ])('%s waits for the garbage collector', async (propagationPolicy, finalizer) => {
+  ])('%s marks the object for the garbage collector', async (propagationPolicy, finalizer) => {
     const name = `cascade-${propagationPolicy.toLowerCase()}`
-    const spec = { selector: { matchLabels: labels }, template }
+    const spec = {
+      replicas: 0,
+      selector: { matchLabels: { app: name } },
+      template: { ...template, metadata: { labels: { app: name } } },
+    }
     expectStatus(await server.api.create(apps('replicasets'), { metadata: { name }, spec }), 201)
-    expectStatus(await server.api.delete(apps('replicasets', name), { propagationPolicy }), 200)
-    const { object } = await server.api.get(apps('replicasets', name))
-    expect(at(object, 'metadata.finalizers')).toEqual([finalizer])
+    const answer = await server.api.delete(apps('replicasets', name), { propagationPolicy })
+    expect(at(expectStatus(answer, 200).object, 'metadata.finalizers')).toEqual([finalizer])
+    expect(at(answer.object, 'metadata.deletionTimestamp')).toBeTypeOf('string')
   })
 })
 
@@ -273,6 +277,9 @@ describe('Namespace', () => {
       spec: { finalizers: ['kubernetes'] },
       status: { phase: 'Active' },
     })
+    // Something that will not go keeps the namespace where it can be looked at.
+    const held = { metadata: { name: 'held', finalizers: ['example.com/hold'] } }
+    expectStatus(await server.api.create('/api/v1/namespaces/ending/configmaps', held), 201)
     const gone = expectStatus(await server.api.delete('/api/v1/namespaces/ending'), 200)
     expect(gone.object).toMatchObject({ status: { phase: 'Terminating' } })
     const late = await server.api.create('/api/v1/namespaces/ending/configmaps', { metadata: { name: 'late' } })

@@ -98,7 +98,7 @@ describe('content types', () => {
 
   test('a protobuf body that is none is refused politely', async () => {
     const answer = await server.api.request('POST', CONFIG_MAPS, {
-      body: Buffer.from('k8s\0'),
+      body: Buffer.from('k8s\0\n\xff\xff'),
       headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
     })
     expectStatus(answer, 400)
