@@ -1,7 +1,7 @@
 import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
 import type { Clock } from '../base/clock.ts'
-import { formatIP, parseCIDR } from '../base/ip-address.ts'
+import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
@@ -100,7 +100,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     kubernetesServiceIp: firstAddress(options.serviceCidrs[0]!),
     securePort: advertise?.port ?? DEFAULT_PORT,
   })
-  if (advertise) await publishKubernetesEndpoints(own, advertise.host, advertise.port)
+  // Endpoints may not be loopback addresses: a machine without a network has none to tell.
+  if (advertise && !isLoopbackHost(advertise.host))
+    await publishKubernetesEndpoints(own, advertise.host, advertise.port)
   const listeners: Listener[] = []
   return {
     transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
@@ -163,6 +165,11 @@ function publicPaths(store: Store): (path: string) => PathHandler | undefined {
   const version = Buffer.from(`${JSON.stringify(versionInfo(), null, 2)}\n`)
   const sendVersion: PathHandler = (exchange) => sendBody(exchange, 200, 'application/json', version)
   return (path) => (path === '/version' || path === '/version/' ? sendVersion : health(path))
+}
+
+function isLoopbackHost(host: string): boolean {
+  const ip = parseIP(host)
+  return ip === undefined || isLoopback(ip)
 }
 
 /** 10.96.0.0/16 -> 10.96.0.1 */
