@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { mergeDefinitions } from './definitions.mjs'
 import { readModels } from './models.mjs'
 import { renderOpenApiData } from './openapi.mjs'
+import { renderMessages } from './protobuf.mjs'
 import { renderSchemas } from './schemas.mjs'
 import { renderTypes } from './types.mjs'
 
@@ -22,3 +23,10 @@ writeFileSync(join(apiDirectory, 'schemas.ts'), renderSchemas(definitions))
 const openApiDirectory = join(root, 'src/apiserver/openapi/generated')
 mkdirSync(openApiDirectory, { recursive: true })
 writeFileSync(join(openApiDirectory, 'openapi-data.ts'), renderOpenApiData(definitions, swagger))
+
+const protobufDirectory = join(root, 'src/apiserver/protobuf/generated')
+mkdirSync(protobufDirectory, { recursive: true })
+writeFileSync(
+  join(protobufDirectory, 'messages.ts'),
+  renderMessages(Object.keys(definitions), join(root, '.cache/tools')),
+)
