@@ -6,7 +6,7 @@ import { applyPatch } from '../patch/apply-patch.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
 import { createWith } from './create.ts'
-import { checkDraft, decodeBody } from './decode.ts'
+import { checkDraft, decodePatch } from './decode.ts'
 import { type Machinery, readForUpdate, targetOf } from './machinery.ts'
 import { resetFields } from './managed-fields.ts'
 import { adoptName } from './object-meta.ts'
@@ -59,12 +59,12 @@ function applied(
 ): KubernetesObject {
   const { kind, subresource } = request
   const stored = current && inVersion(kind, current)
-  const body = decodeBody(request.body!)
+  const { value, duplicates } = decodePatch(request.body!)
   const reset = resetFields(kind, subresource)
   const { object } = applyPatch({
     old: stored?.object,
     draft: stored?.draft(),
-    patch: body.value,
+    patch: value,
     manager: options.fieldManager,
     apiVersion: apiVersionOf(kind),
     subresource,
@@ -73,7 +73,7 @@ function applied(
     schema: kind.schema,
     ...(reset && { reset }),
   })
-  checkDraft(object, kind, undefined, request, options)
+  checkDraft(object, kind, undefined, request, options, duplicates)
   checkIdentity(request, object, current)
   return object
 }

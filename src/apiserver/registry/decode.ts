@@ -4,6 +4,8 @@ import { apiVersionOf, type Json, type KubernetesObject } from '../../api/meta/o
 import { builtinSchema } from '../../api/schema/builtin.ts'
 import { checkShape } from '../../api/schema/check-shape.ts'
 import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/decode.ts'
+import { findDuplicateFields } from '../../api/schema/json-reader.ts'
+import { countKeys } from '../../api/schema/json-scan.ts'
 import { cloneJson } from '../patch/json-value.ts'
 import type { RequestBody, ResourceRequest } from './request.ts'
 import type { WriteOptions } from './write-options.ts'
@@ -37,6 +39,7 @@ export function checkDraft(
   body: DecodedBody | undefined,
   request: ResourceRequest,
   options: WriteOptions,
+  duplicates: readonly string[] = [],
 ): void {
   const report = checkShape(draft, kind.schema, SHAPE)
   // Only now: a field that was not sent must not be counted among those that were.
@@ -45,10 +48,19 @@ export function checkDraft(
   if (options.fieldValidation === 'Ignore') return
   const problems = body
     ? strictProblems(body, report)
-    : report.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)
+    : [...duplicates, ...report.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)]
   if (problems.length === 0) return
   if (options.fieldValidation === 'Strict') throw notThatKind(kind, `strict decoding error: ${problems.join(', ')}`)
   for (const problem of problems) if (!request.warnings.includes(problem)) request.warnings.push(problem)
+}
+
+/** A patch, and the fields it names twice; what it does to the object is checked on the object. */
+export function decodePatch(body: RequestBody): { value: unknown; duplicates: readonly string[] } {
+  const { value, keys, duplicates, text } = decodeBody(body)
+  if (keys < 0 || typeof value !== 'object' || value === null || keys === countKeys(value)) {
+    return { value, duplicates }
+  }
+  return { value, duplicates: findDuplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
 }
 
 function notThatKind(kind: Kind, why: string): Error {

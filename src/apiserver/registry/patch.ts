@@ -1,4 +1,6 @@
 import { badRequest, conflict, MODIFIED_MESSAGE, unsupportedMediaType } from '../../api/meta/api-error.ts'
+import { forbidden } from '../../api/meta/field-error.ts'
+import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { jsonPatch } from '../patch/json-patch.ts'
 import { mergePatch } from '../patch/merge-patch.ts'
@@ -6,26 +8,30 @@ import { strategicMergePatch } from '../patch/strategic-merge-patch.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
 import { apply } from './apply.ts'
-import { checkDraft, decodeBody } from './decode.ts'
+import { checkDraft, decodePatch } from './decode.ts'
 import type { Machinery } from './machinery.ts'
 import { inVersion } from './representation.ts'
 import type { ResourceRequest } from './request.ts'
 import { change } from './update.ts'
-import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+import { invalidOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
 
 /** PATCH: four ways to say what shall be different. */
 export async function patch(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
   const options = parseWriteOptions(request, 'PatchOptions')
   if (!request.body) throw badRequest('the request has no body')
   if (request.patchType === 'application/apply-patch+yaml') return apply(machinery, request, options)
-  if (options.force) throw badRequest('force may not be set for non-apply patch')
+  if (request.query.has('force')) {
+    const error = forbidden(FieldPath.root('force'), 'may not be specified for non-apply patch')
+    throw invalidOptions('PatchOptions', [error])
+  }
   const object = await change(machinery, request, options, (current) => patched(request, options, current))
   return { type: 'object', status: 200, kind: request.kind, object }
 }
 
 function patched(request: ResourceRequest, options: WriteOptions, current: CachedObject): KubernetesObject {
-  const draft = applyTo(request, inVersion(request.kind, current).draft())
-  checkDraft(draft, request.kind, undefined, request, options)
+  const { value, duplicates } = decodePatch(request.body!)
+  const draft = applyTo(request, value, inVersion(request.kind, current).draft())
+  checkDraft(draft, request.kind, undefined, request, options, duplicates)
   // A resourceVersion in the patch is a precondition.
   const { resourceVersion, name } = draft.metadata
   if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== String(current.revision)) {
@@ -37,8 +43,7 @@ function patched(request: ResourceRequest, options: WriteOptions, current: Cache
   return draft
 }
 
-function applyTo(request: ResourceRequest, draft: KubernetesObject): KubernetesObject {
-  const { value } = decodeBody(request.body!)
+function applyTo(request: ResourceRequest, value: unknown, draft: KubernetesObject): KubernetesObject {
   switch (request.patchType) {
     case 'application/json-patch+json':
       return jsonPatch(draft, value)
