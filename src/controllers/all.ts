@@ -1,8 +1,13 @@
 import type { Controller, ControllerContext } from './controller.ts'
+import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
+import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
+import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
 import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
 import { serviceAccountController } from './service-account/controller.ts'
+import { tokenCleanerController } from './token-cleaner/controller.ts'
+import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
 
 /** What some controllers need of the cluster besides its API. */
 export interface ControlPlaneContext extends ControllerContext {
@@ -16,4 +21,9 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'garbage-collector-controller': garbageCollectionController,
   'serviceaccount-controller': serviceAccountController,
   'root-ca-certificate-publisher-controller': rootCaPublisherController,
+  'pod-garbage-collector-controller': podGarbageCollectionController,
+  'ttl-after-finished-controller': ttlAfterFinishedController,
+  'event-expiry-controller': eventExpiryController,
+  'lease-cleaner-controller': leaseCleanerController,
+  'token-cleaner-controller': tokenCleanerController,
 }
