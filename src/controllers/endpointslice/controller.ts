@@ -38,7 +38,7 @@ function serviceKeys(slice: EndpointSlice | undefined): string[] {
 }
 
 class EndpointSliceController implements Controller {
-  readonly name = 'endpointslice'
+  readonly name = 'endpointslice-controller'
   readonly workers = 5
   readonly watches
   readonly #context: ControllerContext
