@@ -1,4 +1,7 @@
 import type { Controller, ControllerContext } from './controller.ts'
+import { endpointsController } from './endpoints/controller.ts'
+import { endpointSliceController } from './endpointslice/controller.ts'
+import { endpointSliceMirroringController } from './endpointslice-mirroring/controller.ts'
 import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
@@ -26,4 +29,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'event-expiry-controller': eventExpiryController,
   'lease-cleaner-controller': leaseCleanerController,
   'token-cleaner-controller': tokenCleanerController,
+  'endpoints-controller': endpointsController,
+  'endpointslice-controller': (context) => endpointSliceController(context),
+  'endpointslice-mirroring-controller': endpointSliceMirroringController,
 }

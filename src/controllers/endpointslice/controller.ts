@@ -6,6 +6,7 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { endpointSliceKind } from '../../api/kinds/discovery/endpoint-slice.ts'
 import type { Indexes, Informer } from '../../client/informer.ts'
 import { type Controller, type ControllerContext, ownKey, type ReconcileQueue, watch } from '../controller.ts'
+import { podsByNode } from '../pods-by-node.ts'
 import { podEndpoint, wantsTopologyHints, zoneOf } from './pod-endpoint.ts'
 import { concernsEndpoints, ServicePods, selects, selectsPods } from './service-pods.ts'
 import { readyTransition, ServiceSlices } from './service-slices.ts'
@@ -28,8 +29,6 @@ export function endpointSliceController(context: ControllerContext, options: End
 
 const BY_SERVICE = 'endpointslice/service'
 const sliceIndexes: Indexes<EndpointSlice> = { [BY_SERVICE]: (slice) => serviceKeys(slice) }
-const BY_NODE = 'endpointslice/node'
-const podIndexes: Indexes<Pod> = { [BY_NODE]: (pod) => (pod.spec?.nodeName ? [pod.spec.nodeName] : []) }
 
 function serviceKeys(slice: EndpointSlice | undefined): string[] {
   const { namespace, labels } = slice?.metadata ?? {}
@@ -59,7 +58,7 @@ class EndpointSliceController implements Controller {
     this.#capacity = options.maxEndpointsPerSlice ?? 100
     this.#batchPeriod = options.updatesBatchPeriod ?? 0
     this.#services = context.informers.informer(serviceKind)
-    this.#pods = context.informers.informer(podKind, { indexes: podIndexes })
+    this.#pods = context.informers.informer(podKind, { indexes: podsByNode })
     this.#nodes = context.informers.informer(nodeKind)
     this.#slices = context.informers.informer(endpointSliceKind, { indexes: sliceIndexes })
     this.#servicePods = new ServicePods(this.#services, this.#pods)
@@ -192,7 +191,7 @@ class EndpointSliceController implements Controller {
     const name = (current ?? old)!.metadata.name ?? ''
     if (this.#zones.update(name, current)) for (const key of this.#hintedServices) keys.add(key)
     if (old && current && zoneOf(old) === zoneOf(current)) return keys
-    for (const pod of this.#pods.byIndex(BY_NODE, name)) {
+    for (const pod of this.#pods.byIndex('node', name)) {
       for (const key of this.#servicePods.servicesOf(pod)) {
         this.#states.get(key)?.touch(pod)
         keys.add(key)
