@@ -6,9 +6,12 @@ import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
+import { nodeIpamController } from './node-ipam/controller.ts'
+import { nodeLifecycleController } from './node-lifecycle/controller.ts'
 import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
 import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
 import { serviceAccountController } from './service-account/controller.ts'
+import { taintEvictionController } from './taint-eviction/controller.ts'
 import { tokenCleanerController } from './token-cleaner/controller.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
 
@@ -16,6 +19,8 @@ import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
 export interface ControlPlaneContext extends ControllerContext {
   /** PEM of the certificate that clients trust the API server by. */
   readonly rootCertificate: string
+  /** Where pod addresses come from, one range per family. */
+  readonly clusterCidrs?: readonly string[]
 }
 
 /** Every controller of the control plane, by name. One line each. */
@@ -32,4 +37,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'endpoints-controller': endpointsController,
   'endpointslice-controller': (context) => endpointSliceController(context),
   'endpointslice-mirroring-controller': endpointSliceMirroringController,
+  'node-lifecycle-controller': nodeLifecycleController,
+  'taint-eviction-controller': taintEvictionController,
+  'node-ipam-controller': nodeIpamController,
 }
