@@ -9,6 +9,7 @@ import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
 import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
+import { resourceQuotaController } from './resource-quota/controller.ts'
 import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
 import { serviceAccountController } from './service-account/controller.ts'
 import { taintEvictionController } from './taint-eviction/controller.ts'
@@ -40,4 +41,5 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'node-lifecycle-controller': nodeLifecycleController,
   'taint-eviction-controller': taintEvictionController,
   'node-ipam-controller': nodeIpamController,
+  'resourcequota-controller': resourceQuotaController,
 }
