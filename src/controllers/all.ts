@@ -1,4 +1,5 @@
 import type { Controller, ControllerContext } from './controller.ts'
+import { disruptionController } from './disruption/controller.ts'
 import { endpointsController } from './endpoints/controller.ts'
 import { endpointSliceController } from './endpointslice/controller.ts'
 import { endpointSliceMirroringController } from './endpointslice-mirroring/controller.ts'
@@ -42,4 +43,5 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'taint-eviction-controller': taintEvictionController,
   'node-ipam-controller': nodeIpamController,
   'resourcequota-controller': resourceQuotaController,
+  'disruption-controller': disruptionController,
 }
