@@ -100,9 +100,7 @@ describe('a first rollout', () => {
   })
 
   it('takes another name when the hash is taken', async () => {
-    await create({ paused: true })
-    await bench.settle()
-    await change({ paused: false })
+    await create({ replicas: 0 })
     await bench.settle()
     const { name } = (await replicaSet('app:1')).metadata
     await bench.resource(deploymentKind).delete('web')

@@ -13,6 +13,8 @@ export interface Claim<T extends KubernetesObject> {
   readonly informer: Informer<T>
   /** The resource of the dependents, in the owner's namespace. */
   readonly dependents: ResourceClient<T>
+  /** What else a dependent must be like; by default nothing. */
+  readonly accepts?: (object: T) => boolean
   /** The resource of the owner, in its namespace. */
   readonly owners: ResourceClient<KubernetesObject>
 }
@@ -22,18 +24,19 @@ export interface Claim<T extends KubernetesObject> {
  * an orphan that is selected is adopted. An owner that is being deleted does neither.
  */
 export async function claim<T extends KubernetesObject>(request: Claim<T>): Promise<T[]> {
-  const { owner, selector, informer } = request
+  const { owner, selector, informer, accepts = () => true } = request
+  const isWanted = (object: T) => matchesLabels(selector, object.metadata.labels) && accepts(object)
   const isDeleting = owner.metadata.deletionTimestamp !== undefined
   const claimed: T[] = []
   const released: T[] = []
   for (const object of dependentsOf(informer, owner)) {
-    if (matchesLabels(selector, object.metadata.labels)) claimed.push(object)
+    if (isWanted(object)) claimed.push(object)
     else if (!isDeleting) released.push(object)
   }
   const adopted = isDeleting
     ? []
     : orphansIn(informer, owner.metadata.namespace).filter(
-        (object) => !object.metadata.deletionTimestamp && matchesLabels(selector, object.metadata.labels),
+        (object) => !object.metadata.deletionTimestamp && isWanted(object),
       )
   await Promise.all(released.map((object) => release(request, object)))
   if (adopted.length > 0 && (await mayAdopt(request)))
