@@ -1,4 +1,5 @@
 import type { Controller, ControllerContext } from './controller.ts'
+import { deploymentController } from './deployment/controller.ts'
 import { disruptionController } from './disruption/controller.ts'
 import { endpointsController } from './endpoints/controller.ts'
 import { endpointSliceController } from './endpointslice/controller.ts'
@@ -10,9 +11,12 @@ import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
 import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
+import { replicaSetController } from './replicaset/controller.ts'
+import { replicationControllerController } from './replication-controller/controller.ts'
 import { resourceQuotaController } from './resource-quota/controller.ts'
 import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
 import { serviceAccountController } from './service-account/controller.ts'
+import { statefulSetController } from './statefulset/controller.ts'
 import { taintEvictionController } from './taint-eviction/controller.ts'
 import { tokenCleanerController } from './token-cleaner/controller.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
@@ -42,6 +46,10 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'node-lifecycle-controller': nodeLifecycleController,
   'taint-eviction-controller': taintEvictionController,
   'node-ipam-controller': nodeIpamController,
+  'deployment-controller': deploymentController,
+  'replicaset-controller': replicaSetController,
+  'replicationcontroller-controller': replicationControllerController,
+  'statefulset-controller': statefulSetController,
   'resourcequota-controller': resourceQuotaController,
   'disruption-controller': disruptionController,
 }
