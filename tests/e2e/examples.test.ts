@@ -1,0 +1,18 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { runProgram } from '../tools/cluster.ts'
+
+const EXAMPLES = path.resolve(import.meta.dirname, '..', '..', 'examples')
+
+/** What each must print; an example without an entry fails. */
+const OUTPUT: Readonly<Record<string, string>> = {
+  '01-start-a-cluster.mjs': 'boat is red\n',
+  '02-watch.mjs': 'ADDED password\nDELETED password\n',
+  '03-kubeconfig.mjs': 'serving https://\ncurrent-context: "example"\n',
+}
+
+test.each(readdirSync(EXAMPLES).filter((name) => name.endsWith('.mjs')))('%s', async (name) => {
+  const ran = await runProgram(process.execPath, [path.join(EXAMPLES, name)], process.env)
+  expect(ran).toEqual({ code: 0, stderr: '', stdout: OUTPUT[name] })
+})
