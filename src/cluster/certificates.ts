@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../base/atomic-file.ts'
@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { parseIP } from '../base/ip-address.ts'
 import {
   type CertificateRequest,
+  certifyKey,
   createIssuer,
   type Issuer,
   issueCertificate,
@@ -24,6 +25,8 @@ export interface ClusterCertificates {
   readonly serviceAccountKey: string
   /** A client certificate; the organizations are the groups of the user. */
   issueClient(commonName: string, organizations: readonly string[]): KeyPair
+  /** Signs a public key that somebody else made. */
+  certify(publicKey: KeyObject, request: CertificateRequest): string
 }
 
 export interface CertificateOptions {
@@ -78,6 +81,7 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
     admin,
     serviceAccountKey,
     issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
+    certify: (publicKey, request) => certifyKey(publicKey, request, issuer),
   }
 }
 

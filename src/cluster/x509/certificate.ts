@@ -32,6 +32,10 @@ export interface CertificateRequest {
   /** Kubernetes reads these as the groups of a user. */
   readonly organizations?: readonly string[]
   readonly usage: 'ca' | 'server' | 'client'
+  /** What a leaf may be used for, in the words of the certificates API; replaces `usage`. */
+  readonly usages?: readonly string[]
+  /** The DER of a whole subject name; replaces the two names above. */
+  readonly subject?: Buffer
   /** DNS names and IP addresses a server answers to. */
   readonly subjectAltNames?: readonly string[]
   /** Milliseconds since the epoch. */
@@ -50,9 +54,22 @@ const EXTENSION = {
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
 }
-const EXTENDED_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' }
-/** Bits of KeyUsage, counted from the left: digitalSignature is 0, keyCertSign 5, cRLSign 6. */
-const KEY_USAGE = { leaf: { bits: 0b1000_0000, unused: 7 }, ca: { bits: 0b1000_0110, unused: 1 } }
+const EXTENDED_USAGE = new Map([
+  ['server auth', '1.3.6.1.5.5.7.3.1'],
+  ['client auth', '1.3.6.1.5.5.7.3.2'],
+])
+/** Bits of KeyUsage, counted from the left. */
+const KEY_USAGE = new Map([
+  ['digital signature', 0b1000_0000],
+  ['key encipherment', 0b0010_0000],
+  ['cert sign', 0b0000_0100],
+  ['crl sign', 0b0000_0010],
+])
+const USAGES = {
+  ca: ['digital signature', 'cert sign', 'crl sign'],
+  server: ['digital signature', 'server auth'],
+  client: ['digital signature', 'client auth'],
+}
 
 /** Makes an X.509 v3 certificate with a fresh P-256 key, signed by `issuer`, or by itself when there is none. */
 export function issueCertificate(request: CertificateRequest, issuer?: Issuer): KeyPair {
@@ -88,7 +105,7 @@ export function certifyKey(publicKey: KeyObject, request: CertificateRequest, is
     signatureAlgorithm,
     issuer.name,
     sequence(time(request.notBefore), time(request.notAfter)),
-    subjectName(request),
+    request.subject ?? subjectName(request),
     publicKey.export({ type: 'spki', format: 'der' }),
     contextTag(3, sequence(...extensions(publicKey, request, issuer))),
   )
@@ -113,19 +130,24 @@ function subjectName(subject: { commonName: string; organizations?: readonly str
 
 function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): Buffer[] {
   const ca = request.usage === 'ca'
-  const usage = ca ? KEY_USAGE.ca : KEY_USAGE.leaf
+  const usages = request.usages ?? USAGES[request.usage]
   const list = [
-    extension(EXTENSION.keyUsage, bitString(Buffer.from([usage.bits]), usage.unused), true),
+    extension(EXTENSION.keyUsage, keyUsage(usages), true),
     extension(EXTENSION.basicConstraints, ca ? sequence(boolean(true)) : sequence(), true),
     extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(publicKey))),
     extension(EXTENSION.authorityKeyIdentifier, sequence(contextTag(0, issuer.keyId, false))),
   ]
-  if (request.usage !== 'ca') {
-    list.push(extension(EXTENSION.extendedKeyUsage, sequence(objectIdentifier(EXTENDED_USAGE[request.usage]))))
-  }
+  const extended = usages.flatMap((usage) => EXTENDED_USAGE.get(usage) ?? [])
+  if (extended.length > 0) list.push(extension(EXTENSION.extendedKeyUsage, sequence(...extended.map(objectIdentifier))))
   const names = request.subjectAltNames ?? []
   if (names.length > 0) list.push(extension(EXTENSION.subjectAltName, sequence(...names.map(generalName))))
   return list
+}
+
+/** DER wants no zeros behind the last bit. */
+function keyUsage(usages: readonly string[]): Buffer {
+  const bits = usages.reduce((sum, usage) => sum | (KEY_USAGE.get(usage) ?? 0), 0)
+  return bits === 0 ? bitString(Buffer.alloc(0)) : bitString(Buffer.from([bits]), 31 - Math.clz32(bits & -bits))
 }
 
 function extension(id: string, value: Buffer, critical = false): Buffer {

@@ -28,11 +28,7 @@ const createSet = (replicas: number) =>
     spec: { replicas, selector, template: { metadata: { labels }, spec: { containers } } },
   })
 const createBudget = (spec: object) => budgets().create({ metadata: { name: 'b' }, spec: { selector, ...spec } })
-async function createPod(
-  name: string,
-  owner?: KubernetesObject & { kind?: string },
-  more: Record<string, string> = {},
-) {
+async function createPod(name: string, owner?: KubernetesObject & { kind?: string }) {
   const { name: ownerName = '', uid = '' } = owner?.metadata ?? {}
   const reference = { apiVersion: 'apps/v1', kind: owner?.kind ?? 'ReplicaSet', name: ownerName, uid, controller: true }
   const ownerReferences = owner ? [reference] : []
