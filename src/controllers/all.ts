@@ -1,4 +1,9 @@
+import { certificateApprovalController } from './certificate-approval/controller.ts'
+import { certificateCleanerController } from './certificate-cleaner/controller.ts'
+import { type CertificateSigner, certificateSigningController } from './certificate-signing/controller.ts'
+import { clusterRoleAggregationController } from './cluster-role-aggregation/controller.ts'
 import type { Controller, ControllerContext } from './controller.ts'
+import { daemonSetController } from './daemonset/controller.ts'
 import { deploymentController } from './deployment/controller.ts'
 import { disruptionController } from './disruption/controller.ts'
 import { endpointsController } from './endpoints/controller.ts'
@@ -25,6 +30,7 @@ import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
 export interface ControlPlaneContext extends ControllerContext {
   /** PEM of the certificate that clients trust the API server by. */
   readonly rootCertificate: string
+  readonly certificateSigner: CertificateSigner
   /** Where pod addresses come from, one range per family. */
   readonly clusterCidrs?: readonly string[]
 }
@@ -46,10 +52,15 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'node-lifecycle-controller': nodeLifecycleController,
   'taint-eviction-controller': taintEvictionController,
   'node-ipam-controller': nodeIpamController,
+  'daemonset-controller': daemonSetController,
   'deployment-controller': deploymentController,
   'replicaset-controller': replicaSetController,
   'replicationcontroller-controller': replicationControllerController,
   'statefulset-controller': statefulSetController,
   'resourcequota-controller': resourceQuotaController,
   'disruption-controller': disruptionController,
+  'certificatesigningrequest-signing-controller': certificateSigningController,
+  'certificatesigningrequest-approving-controller': certificateApprovalController,
+  'certificatesigningrequest-cleaner-controller': certificateCleanerController,
+  'clusterrole-aggregation-controller': clusterRoleAggregationController,
 }

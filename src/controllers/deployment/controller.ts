@@ -25,7 +25,7 @@ export function deploymentController(context: ControllerContext): Controller {
     dependentsOf(pods, replicaSet).some((pod) => !isFinished(pod)),
   )
   return {
-    name: 'deployment',
+    name: 'deployment-controller',
     workers: 5,
     watches: [
       watch(deployments, ownKey),

@@ -5,7 +5,7 @@ import { compiledSelector } from '../pod-control/selector.ts'
 import { replicaController } from './replica-controller.ts'
 
 export function replicaSetController(context: ControllerContext): Controller {
-  return replicaController<ReplicaSet>('replicaset', context, {
+  return replicaController<ReplicaSet>('replicaset-controller', context, {
     kind: replicaSetKind,
     selectorOf: (replicaSet) => compiledSelector(replicaSet.spec?.selector),
     countsTerminating: true,

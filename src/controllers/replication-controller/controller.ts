@@ -5,7 +5,7 @@ import type { Controller, ControllerContext } from '../controller.ts'
 import { replicaController } from '../replicaset/replica-controller.ts'
 
 export function replicationControllerController(context: ControllerContext): Controller {
-  return replicaController<ReplicationController>('replication-controller', context, {
+  return replicaController<ReplicationController>('replicationcontroller-controller', context, {
     kind: replicationControllerKind,
     selectorOf: ({ spec }) => (spec?.selector ? selectorFromSet(spec.selector) : NOTHING),
     countsTerminating: false,

@@ -28,7 +28,7 @@ const selectorOf = (set: StatefulSet) => compiledSelector(set.spec?.selector)
 /** Keeps pods that are not alike: each with a name, a place in the order, and volumes of its own. */
 export function statefulSetController(context: ControllerContext): Controller {
   const loop = new StatefulSetLoop(context)
-  return { name: 'statefulset', workers: 5, watches: loop.watches, reconcile: (key) => loop.reconcile(key) }
+  return { name: 'statefulset-controller', workers: 5, watches: loop.watches, reconcile: (key) => loop.reconcile(key) }
 }
 
 class StatefulSetLoop {

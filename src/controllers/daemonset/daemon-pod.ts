@@ -1,0 +1,74 @@
+import type { DaemonSet } from '../../api/generated/apps-v1.ts'
+import type { Affinity, Pod, PodSpec, Toleration } from '../../api/generated/core-v1.ts'
+import { daemonSetKind } from '../../api/kinds/apps/daemon-set/kind.ts'
+import { podFromTemplate } from '../pod-control/pod-control.ts'
+
+export const HASH_LABEL = 'controller-revision-hash'
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
+
+/** Daemons look after their node, so they stay on one that is in trouble and come to one that takes no other pods. */
+const TOLERATED: readonly (readonly [key: string, effect: string])[] = [
+  ['node.kubernetes.io/not-ready', 'NoExecute'],
+  ['node.kubernetes.io/unreachable', 'NoExecute'],
+  ['node.kubernetes.io/disk-pressure', 'NoSchedule'],
+  ['node.kubernetes.io/memory-pressure', 'NoSchedule'],
+  ['node.kubernetes.io/pid-pressure', 'NoSchedule'],
+  ['node.kubernetes.io/unschedulable', 'NoSchedule'],
+]
+const TOLERATED_BY_HOST_NETWORK = [['node.kubernetes.io/network-unavailable', 'NoSchedule']] as const
+
+/** The tolerations of the template and those of every daemon. */
+export function daemonTolerations(spec: PodSpec | undefined): Toleration[] {
+  const own = spec?.tolerations ?? []
+  const added = [...TOLERATED, ...(spec?.hostNetwork ? TOLERATED_BY_HOST_NETWORK : [])]
+    .map(([key, effect]) => ({ key, operator: 'Exists', effect }))
+    .filter((one) => !own.some((known) => isSame(known, one)))
+  return [...own, ...added]
+}
+
+const isSame = (a: Toleration, b: Toleration) =>
+  a.key === b.key && a.effect === b.effect && a.operator === b.operator && (a.value ?? '') === (b.value ?? '')
+
+/** The pod of one node. The scheduler binds it; the affinity leaves it no choice where. */
+export function daemonPod(daemonSet: DaemonSet, hash: string, node: string): Pod {
+  const template = daemonSet.spec?.template ?? {}
+  const pod = podFromTemplate(template, daemonSet, daemonSetKind)
+  const generation = daemonSet.metadata.annotations?.[TEMPLATE_GENERATION]
+  const labels = {
+    ...pod.metadata.labels,
+    ...(generation && { 'pod-template-generation': generation }),
+    [HASH_LABEL]: hash,
+  }
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, labels },
+    spec: {
+      ...pod.spec!,
+      affinity: onNode(template.spec?.affinity, node),
+      tolerations: daemonTolerations(template.spec),
+    },
+  }
+}
+
+function onNode(affinity: Affinity | undefined, node: string): Affinity {
+  const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }]
+  return {
+    ...affinity,
+    nodeAffinity: {
+      ...affinity?.nodeAffinity,
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] },
+    },
+  }
+}
+
+/** The node a pod runs on or is meant for. */
+export function nodeOf({ spec }: Pod): string {
+  if (spec?.nodeName) return spec.nodeName
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
+  for (const { matchFields = [] } of terms ?? [])
+    for (const { key, operator, values = [] } of matchFields)
+      if (key === 'metadata.name' && operator === 'In' && values.length === 1) return values[0]!
+  return ''
+}
+
+export const isUpdated = (pod: Pod, hash: string) => pod.metadata.labels?.[HASH_LABEL] === hash
