@@ -11,6 +11,7 @@ import { endpointSliceController } from './endpointslice/controller.ts'
 import { endpointSliceMirroringController } from './endpointslice-mirroring/controller.ts'
 import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
+import { jobController } from './job/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
@@ -63,4 +64,5 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'certificatesigningrequest-approving-controller': certificateApprovalController,
   'certificatesigningrequest-cleaner-controller': certificateCleanerController,
   'clusterrole-aggregation-controller': clusterRoleAggregationController,
+  'job-controller': jobController,
 }

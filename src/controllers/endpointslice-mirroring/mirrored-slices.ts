@@ -1,5 +1,5 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../../api/generated/core-v1.ts'
-import type { Endpoint, EndpointSlice } from '../../api/generated/discovery-v1.ts'
+import type { Endpoint, EndpointSlice, EndpointPort as SlicePort } from '../../api/generated/discovery-v1.ts'
 import { formatIP, parseSloppyIP, unmapped } from '../../base/ip-address.ts'
 import { portGroup } from '../endpointslice/pod-endpoint.ts'
 import { MANAGED_BY_LABEL, SERVICE_NAME_LABEL, TRIGGER_TIME_ANNOTATION } from '../endpointslice/slice-metadata.ts'
