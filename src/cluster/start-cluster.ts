@@ -8,6 +8,7 @@ import { type Client, createClient } from '../client/client.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
+import { certificateSigner } from './certificate-signer.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
@@ -88,6 +89,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const controllers = await startControllers({
         transport: apiServer.transport(CONTROLLER_MANAGER),
         rootCertificate: (await certificates).ca.cert,
+        certificateSigner: certificateSigner(await certificates),
         isShared: choice.type === 'etcd',
         ...(names !== true && { names }),
         clock,

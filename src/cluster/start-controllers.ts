@@ -7,7 +7,8 @@ import type { Transport } from '../client/transport.ts'
 import { type ControlPlaneContext, controllers } from '../controllers/all.ts'
 import { type ControllerRunner, runControllers } from '../controllers/runner.ts'
 
-export interface ControllersOptions extends Pick<ControlPlaneContext, 'clock' | 'random' | 'log' | 'rootCertificate'> {
+export interface ControllersOptions
+  extends Pick<ControlPlaneContext, 'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner'> {
   readonly transport: Transport
   /** Which controllers to run, by the names of `controllers/all.ts`; all by default. */
   readonly names?: readonly string[]
@@ -83,12 +84,21 @@ async function runUntil(
   names: readonly string[],
   onRunning: (runner: ControllerRunner) => void,
 ): Promise<void> {
-  const { transport, clock, random, log, rootCertificate } = options
+  const { transport, clock, random, log, rootCertificate, certificateSigner } = options
   const client = createClient(transport)
   const informers = createInformerFactory({ transport, clock, random, log })
   const recorders = names.map((component) => createEventRecorder({ client, clock, random, log, component }))
   const created = names.map((name, i) =>
-    controllers[name]!({ client, informers, clock, random, log, rootCertificate, events: recorders[i]! }),
+    controllers[name]!({
+      client,
+      informers,
+      clock,
+      random,
+      log,
+      rootCertificate,
+      certificateSigner,
+      events: recorders[i]!,
+    }),
   )
   const runner = await runControllers(created, { clock, log })
   try {
