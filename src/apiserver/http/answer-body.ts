@@ -35,7 +35,7 @@ export function answerBody(answer: Answer, context: ViewContext): Buffer | Buffe
   }
 }
 
-function objectView(kind: Kind, stored: CachedObject, context: ViewContext): unknown {
+export function objectView(kind: Kind, stored: CachedObject, context: ViewContext): object {
   const { as, metaVersion } = context.negotiated
   const { object } = inVersion(kind, stored)
   if (as === 'PartialObjectMetadata') return partialObjectMetadata(object, metaVersion)
@@ -51,7 +51,12 @@ function objectView(kind: Kind, stored: CachedObject, context: ViewContext): unk
   throw notAcceptable([`application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=${metaVersion}`, 'application/json'])
 }
 
-function listView(kind: Kind, stored: readonly CachedObject[], listMeta: ListMeta, context: ViewContext): unknown {
+export function listView(
+  kind: Kind,
+  stored: readonly CachedObject[],
+  listMeta: ListMeta,
+  context: ViewContext,
+): object {
   const { as, metaVersion } = context.negotiated
   const objects = stored.map((one) => inVersion(kind, one).object)
   if (as === 'PartialObjectMetadataList') return partialObjectMetadataList(objects, listMeta, metaVersion)
@@ -75,7 +80,7 @@ function includeObject(query: Query): { includeObject?: 'None' | 'Metadata' | 'O
 }
 
 /** One event's object in a view, for watches. Column definitions come only once. */
-export function eventView(kind: Kind, stored: CachedObject, context: ViewContext, isFirst: boolean): unknown {
+export function eventView(kind: Kind, stored: CachedObject, context: ViewContext, isFirst: boolean): object {
   const { as, metaVersion } = context.negotiated
   const { object } = inVersion(kind, stored)
   if (as !== 'Table') return partialObjectMetadata(object, metaVersion)
@@ -90,7 +95,7 @@ export function eventView(kind: Kind, stored: CachedObject, context: ViewContext
 }
 
 /** The object of a BOOKMARK: nothing but a kind and a resourceVersion. */
-export function bookmarkView(kind: Kind, revision: number, initialEventsEnd: boolean, context: ViewContext): unknown {
+export function bookmarkView(kind: Kind, revision: number, initialEventsEnd: boolean, context: ViewContext): object {
   const { as, metaVersion } = context.negotiated
   const metadata = {
     resourceVersion: String(revision),

@@ -34,16 +34,17 @@ export class ListBodies {
     const head = Buffer.from(
       `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},"metadata":${meta},"items":[`,
     )
-    return [head, this.#itemsOf(kind, page), TAIL]
+    return [head, this.items(kind, page, 'json', joinItems), TAIL]
   }
 
-  #itemsOf(kind: Kind, page: ObjectPage): Buffer {
-    if (page.identity === undefined) return joinItems(kind, page)
-    const scope = `${kind.version}:${page.identity.slice(0, page.identity.lastIndexOf('@'))}`
+  /** The items in one form, which `join` writes. */
+  items(kind: Kind, page: ObjectPage, form: string, join: (kind: Kind, page: ObjectPage) => Buffer): Buffer {
+    if (page.identity === undefined) return join(kind, page)
+    const scope = `${form}:${kind.version}:${page.identity.slice(0, page.identity.lastIndexOf('@'))}`
     const known = this.#items.get(scope)
     const wasSeen = known?.identity === page.identity
     known?.timer.cancel()
-    const items = (wasSeen ? known.items : undefined) ?? joinItems(kind, page)
+    const items = (wasSeen ? known.items : undefined) ?? join(kind, page)
     const timer = this.#clock.after(KEEP_MS, () => this.#items.delete(scope)).unref()
     // The first time only its identity is remembered: most lists are not asked for twice.
     this.#items.set(scope, { identity: page.identity, items: wasSeen ? items : undefined, timer })

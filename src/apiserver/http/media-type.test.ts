@@ -26,6 +26,20 @@ describe('negotiate', () => {
   })
 
   it.each([
+    ['application/vnd.kubernetes.protobuf,application/json', 'object', 'application/vnd.kubernetes.protobuf'],
+    ['application/vnd.kubernetes.protobuf;stream=watch', 'object', 'application/vnd.kubernetes.protobuf'],
+    ['application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,*/*', 'object', 'application/json'],
+    [
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      'PartialObjectMetadata',
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    ],
+    ['application/json,application/vnd.kubernetes.protobuf', 'object', 'application/json'],
+  ])('%s of a kind with a protobuf form -> %s', (accept, as, contentType) => {
+    expect(negotiate(accept, true, true)).toMatchObject({ as, contentType })
+  })
+
+  it.each([
     ['application/vnd.kubernetes.protobuf', true],
     ['text/html', true],
     ['application/json;as=Table;v=v1;g=meta.k8s.io', false],

@@ -2,7 +2,7 @@ import { notAcceptable } from '../../api/meta/api-error.ts'
 
 /** In which form an answer goes out. */
 export interface Negotiated {
-  readonly format: 'json' | 'yaml'
+  readonly format: 'json' | 'yaml' | 'protobuf'
   /** The object as it is, or another view of it. */
   readonly as: 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'
   readonly metaVersion: 'v1' | 'v1beta1'
@@ -22,24 +22,27 @@ const VIEWS = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataL
 const known = new Map<string, Negotiated>()
 const KNOWN_LIMIT = 500
 
-/** The first form in the Accept header that is served here. Views may be excluded where there is only one form. */
-export function negotiate(accept: string | undefined, hasViews = true): Negotiated {
+/**
+ * The first form in the Accept header that is served here. Views may be excluded where there is only one form, and
+ * protobuf where the objects have none.
+ */
+export function negotiate(accept: string | undefined, hasViews = true, hasProtobuf = false): Negotiated {
   if (accept === undefined || accept === 'application/json' || accept === '*/*' || accept === '') return PLAIN_JSON
-  const id = hasViews ? accept : `plain:${accept}`
+  const id = (hasViews ? 'v' : '-') + (hasProtobuf ? 'p' : '-') + accept
   let negotiated = known.get(id)
   if (!negotiated) {
-    negotiated = parse(accept, hasViews)
+    negotiated = parse(accept, hasViews, hasProtobuf)
     if (known.size < KNOWN_LIMIT) known.set(id, negotiated)
   }
   return negotiated
 }
 
-function parse(accept: string, hasViews: boolean): Negotiated {
+function parse(accept: string, hasViews: boolean, hasProtobuf: boolean): Negotiated {
   for (const range of splitAccept(accept)) {
-    const negotiated = serve(range, hasViews)
+    const negotiated = serve(range, hasViews, hasProtobuf)
     if (negotiated) return negotiated
   }
-  throw notAcceptable(SERVED)
+  throw notAcceptable(hasProtobuf ? [...SERVED, PROTOBUF_TYPE] : SERVED)
 }
 
 export interface MediaRange {
@@ -58,19 +61,27 @@ export function splitAccept(accept: string): MediaRange[] {
   return ranges.sort((a, b) => quality(b) - quality(a))
 }
 
-function serve(range: MediaRange, hasViews: boolean): Negotiated | undefined {
-  const format = formatOf(range.type)
+function serve(range: MediaRange, hasViews: boolean, hasProtobuf: boolean): Negotiated | undefined {
+  const format = FORMATS[range.type]
   if (!format) return undefined
-  const base = `application/${format}`
+  const base = format === 'protobuf' ? PROTOBUF_TYPE : `application/${format}`
   const { as, v, g } = range.parameters
-  if (as === undefined) return { ...PLAIN_JSON, format, contentType: base }
+  if (as === undefined) {
+    if (format === 'protobuf' && !hasProtobuf) return undefined
+    return { ...PLAIN_JSON, format, contentType: base }
+  }
   if (!hasViews || !VIEWS.has(as) || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined
+  // The cells of a table can be anything, which protobuf cannot say.
+  if (format === 'protobuf' && as === 'Table') return undefined
   return { format, as: as as Negotiated['as'], metaVersion: v, contentType: `${base};as=${as};g=meta.k8s.io;v=${v}` }
 }
 
-function formatOf(type: string): 'json' | 'yaml' | undefined {
-  if (type === 'application/json' || type === '*/*' || type === 'application/*') return 'json'
-  return type === 'application/yaml' ? 'yaml' : undefined
+const FORMATS: Readonly<Record<string, Negotiated['format'] | undefined>> = {
+  'application/json': 'json',
+  'application/*': 'json',
+  '*/*': 'json',
+  'application/yaml': 'yaml',
+  [PROTOBUF_TYPE]: 'protobuf',
 }
 
 /** `application/json; charset=utf-8` -> `application/json` */

@@ -21,7 +21,8 @@ import { answerBody, type ViewContext } from './answer-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { ListBodies } from './list-body.ts'
 import { essence, negotiate } from './media-type.ts'
-import { requestBody } from './request-body.ts'
+import { protobufBody } from './protobuf-body.ts'
+import { hasProtobuf, requestBody } from './request-body.ts'
 import type { ResourceInfo } from './request-info.ts'
 import { inFormat, sendBody, sendError } from './respond.ts'
 import { streamWatch } from './watch-stream.ts'
@@ -48,9 +49,10 @@ export function handleResource(
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)
-  const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info))
+  const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info), hasProtobuf(kind))
   const view: ViewContext = { negotiated, query, now: context.machinery.clock.now(), lists: context.lists }
   const request = new HttpResourceRequest(exchange, kind, info, query, user)
+  if (kind.deprecationWarning) request.warnings.push(kind.deprecationWarning)
   if (verb === 'watch') return serveWatch(context, exchange, request, view)
   if (verb === 'get' || verb === 'list') return serveRead(context, exchange, request, view, verb)
   return serveWrite(context, exchange, request, view, info, verb)
@@ -155,8 +157,10 @@ function respond(
   warnings: readonly string[],
 ): void | Promise<void> {
   const { negotiated, query } = view
-  const body = answerBody(answer, view)
   const status = answer.type === 'list' ? 200 : answer.status
+  if (negotiated.format === 'protobuf')
+    return sendBody(exchange, status, negotiated.contentType, protobufBody(answer, view), warnings)
+  const body = answerBody(answer, view)
   const pretty = isPretty(query, exchange)
   if (negotiated.format === 'json' && !pretty) return sendBody(exchange, status, negotiated.contentType, body, warnings)
   const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)
