@@ -71,3 +71,13 @@ test('thousands of timers in random order come out sorted', () => {
   expect(fired).toHaveLength(5000)
   expect(fired).toEqual(fired.toSorted((a, b) => a - b))
 })
+
+test('tells when the next timer falls due, cancelled ones not counted', () => {
+  const clock = new VirtualClock(0)
+  expect(clock.nextDue).toBeUndefined()
+  const first = clock.after(10, () => {})
+  clock.after(20, () => {})
+  expect(clock.nextDue).toBe(10)
+  first.cancel()
+  expect(clock.nextDue).toBe(20)
+})

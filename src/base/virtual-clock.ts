@@ -30,6 +30,12 @@ export class VirtualClock implements Clock {
     return this.#live.size
   }
 
+  /** When the next timer falls due, if there is one. */
+  get nextDue(): number | undefined {
+    while (this.#heap[0] && !this.#live.has(this.#heap[0])) this.#pop()
+    return this.#heap[0]?.due
+  }
+
   after(delay: number, callback: () => void): Timer {
     const entry = { due: this.#now + Math.max(0, delay), order: this.#order++, callback }
     this.#live.add(entry)

@@ -6,13 +6,15 @@ import { type Logger, silentLogger } from '../base/log.ts'
 import { type Random, systemRandom } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
 import type { Transport } from '../client/transport.ts'
+import type { SimulatedNodeSpec, SimulatedNodes } from '../kubelet/simulated-node.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { certificateSigner } from './certificate-signer.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
-import { startControllers } from './start-controllers.ts'
+import { type RunningControllers, startControllers } from './start-controllers.ts'
+import { clusterCidrsFor, type RunningNodes, startNodes } from './start-nodes.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 export interface ClusterOptions {
@@ -28,6 +30,8 @@ export interface ClusterOptions {
   readonly nodePortRange?: { readonly from: number; readonly to: number }
   /** Which controllers to run: all by default, none with `false`, or some by their names. */
   readonly controllers?: boolean | readonly string[]
+  /** Simulated nodes: how many, or which; none by default. */
+  readonly nodes?: number | readonly SimulatedNodeSpec[]
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -43,6 +47,11 @@ export interface Cluster extends AsyncDisposable {
   /** What kubectl needs, as the text of a kubeconfig file. */
   readonly kubeconfig: string
   readonly store: Store
+  readonly nodes: SimulatedNodes | undefined
+  /** Whether controllers or nodes have work under way; what waits for a later time does not count. */
+  readonly isBusy: boolean
+  /** Serves HTTPS at one more address, a free port of the loopback address by default; `kubeconfig` then leads there. */
+  listen(address?: { readonly host?: string; readonly port?: number }): Promise<string>
   /** Acts as another user. */
   transportFor(user: { readonly name: string; readonly groups: readonly string[] }): Transport
 }
@@ -52,6 +61,7 @@ const CONTROLLER_MANAGER = {
   name: 'system:kube-controller-manager',
   groups: ['system:masters', 'system:authenticated'],
 }
+const NODES = { name: 'system:simulated-nodes', groups: ['system:masters', 'system:nodes', 'system:authenticated'] }
 const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
@@ -67,7 +77,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       port: await freePort(listen.host ?? LOOPBACK, listen.port),
     }
     // Made while the store opens and the API server starts; whoever fails first is the one reported.
-    const certificates = certificatesOf(options, clock, serviceCidrs, address ? address.host : LOOPBACK)
+    const certificates = certificatesOf(options, serviceCidrs, address ? address.host : LOOPBACK)
     certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
@@ -85,20 +95,31 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
     const names = options.controllers ?? true
+    const nodes = options.nodes ?? 0
+    let controllers: RunningControllers | undefined
     if (names !== false) {
-      const controllers = await startControllers({
+      controllers = await startControllers({
         transport: apiServer.transport(CONTROLLER_MANAGER),
         rootCertificate: (await certificates).ca.cert,
         certificateSigner: certificateSigner(await certificates),
         isShared: choice.type === 'etcd',
         ...(names !== true && { names }),
+        clusterCidrs: clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
         clock,
         random,
         log,
       })
       stack.use(controllers)
     }
-    return cluster(apiServer, store, served, options.name ?? 'sampan', () => stack.dispose())
+    const awaitPodCIDR = names === true || (names !== false && names.includes('node-ipam-controller'))
+    const running =
+      nodes === 0
+        ? undefined
+        : stack.use(
+            await startNodes({ transport: apiServer.transport(NODES), clock, random, log, nodes, awaitPodCIDR }),
+          )
+    const parts = { apiServer, store, served, controllers, nodes: running, certificates }
+    return cluster(parts, options.name ?? 'sampan', () => stack.dispose())
   } catch (error) {
     await stack.dispose()
     throw error
@@ -110,10 +131,11 @@ interface Served {
   readonly certificates: ClusterCertificates
 }
 
-function certificatesOf(options: ClusterOptions, clock: Clock, serviceCidrs: readonly string[], host: string) {
+function certificatesOf(options: ClusterOptions, serviceCidrs: readonly string[], host: string) {
   const serverNames = apiServerNames(serviceCidrs, [machineAddress(), ...(isWildcard(host) ? [] : [host])])
   const dir = options.dataDir === undefined ? {} : { dir: join(options.dataDir, 'pki') }
-  return loadCertificates({ ...dir, clock, serverNames })
+  // Whoever connects checks them by the time of the real world, also when the cluster lives in another.
+  return loadCertificates({ ...dir, clock: systemClock, serverNames })
 }
 
 async function serve(
@@ -127,24 +149,38 @@ async function serve(
   return { url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, certificates }
 }
 
-function cluster(
-  apiServer: ApiServer,
-  store: Store,
-  served: Served | undefined,
-  name: string,
-  dispose: () => Promise<void>,
-): Cluster {
+interface ClusterParts {
+  readonly apiServer: ApiServer
+  readonly store: Store
+  served: Served | undefined
+  readonly controllers: RunningControllers | undefined
+  readonly nodes: RunningNodes | undefined
+  readonly certificates: Promise<ClusterCertificates>
+}
+
+function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>): Cluster {
+  const { apiServer, controllers, nodes } = parts
   const transport = apiServer.transport(ADMIN)
   return {
     client: createClient(transport),
     transport,
-    url: served?.url,
-    get kubeconfig() {
-      if (!served) throw new Error('this cluster does not listen, so no kubeconfig can reach it')
-      const { ca, admin } = served.certificates
-      return renderKubeconfig({ name, server: served.url, ca: ca.cert, client: admin })
+    get url() {
+      return parts.served?.url
     },
-    store,
+    get kubeconfig() {
+      if (!parts.served) throw new Error('this cluster does not listen, so no kubeconfig can reach it')
+      const { ca, admin } = parts.served.certificates
+      return renderKubeconfig({ name, server: parts.served.url, ca: ca.cert, client: admin })
+    },
+    store: parts.store,
+    nodes: nodes?.simulated,
+    get isBusy() {
+      return (controllers?.isBusy ?? false) || (nodes?.simulated.isBusy ?? false)
+    },
+    async listen({ host = LOOPBACK, port = 0 } = {}) {
+      parts.served = await serve(apiServer, { host, port }, await parts.certificates)
+      return parts.served.url
+    },
     transportFor: (user) => apiServer.transport(user),
     [Symbol.asyncDispose]: dispose,
   }

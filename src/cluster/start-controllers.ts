@@ -8,7 +8,10 @@ import { type ControlPlaneContext, controllers } from '../controllers/all.ts'
 import { type ControllerRunner, runControllers } from '../controllers/runner.ts'
 
 export interface ControllersOptions
-  extends Pick<ControlPlaneContext, 'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner'> {
+  extends Pick<
+    ControlPlaneContext,
+    'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner' | 'clusterCidrs'
+  > {
   readonly transport: Transport
   /** Which controllers to run, by the names of `controllers/all.ts`; all by default. */
   readonly names?: readonly string[]
@@ -84,7 +87,7 @@ async function runUntil(
   names: readonly string[],
   onRunning: (runner: ControllerRunner) => void,
 ): Promise<void> {
-  const { transport, clock, random, log, rootCertificate, certificateSigner } = options
+  const { transport, clock, random, log, rootCertificate, certificateSigner, clusterCidrs } = options
   const client = createClient(transport)
   const informers = createInformerFactory({ transport, clock, random, log })
   const recorders = names.map((component) => createEventRecorder({ client, clock, random, log, component }))
@@ -97,6 +100,7 @@ async function runUntil(
       log,
       rootCertificate,
       certificateSigner,
+      ...(clusterCidrs && { clusterCidrs }),
       events: recorders[i]!,
     }),
   )
