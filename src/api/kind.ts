@@ -38,6 +38,10 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   validate?(object: T): FieldError[]
   /** Rules on the change alone; `validate` has already run on the new object. Immutable fields are named here. */
   validateUpdate?(object: T, old: T): FieldError[]
+  /** `validateUpdate` does all of `validate` too, with the old object in hand: unchanged values may be let be. */
+  readonly wholeUpdateValidation?: boolean
+  /** Sent to everyone who uses this version. */
+  readonly deprecationWarning?: string
   /** Sent to the user as `Warning` headers. */
   warnings?(object: T, old: T | undefined): string[]
 

@@ -1,6 +1,7 @@
 import type { Kind } from '../api/kind.ts'
 import type { ResourceRef } from '../api/meta/api-error.ts'
 import { getOrCreate } from '../base/get-or-create.ts'
+import type { StoredForm } from './registry/stored-form.ts'
 
 /** Where a kind's objects live: `/registry/pods`, `/registry/deployments.apps`. */
 export function storagePrefix(resource: { group: string; plural: string }): string {
@@ -17,6 +18,8 @@ export interface KindPlace {
   readonly storage: Kind
   readonly prefix: string
   readonly ref: ResourceRef
+  /** Set where stored objects are not shown as they are. */
+  readonly form?: StoredForm
 }
 
 /** Every kind the server knows now. Kinds come and go at run time; whoever derives something listens. */
@@ -24,6 +27,7 @@ export class KindTable {
   /** By group, version and plural: looked up for every request, so without making a key of them. */
   readonly #byResource = new Map<string, Map<string, Map<string, Kind>>>()
   readonly #places = new WeakMap<Kind, KindPlace>()
+  readonly #forms = new WeakMap<Kind, StoredForm>()
   readonly #byKind = new Map<string, Kind>()
   readonly #listeners = new Set<() => void>()
 
@@ -44,7 +48,9 @@ export class KindTable {
   placeOf(kind: Kind): KindPlace {
     return getOrCreate(this.#places, kind, () => {
       const storage = this.storageOf(kind)
-      return { storage, prefix: storagePrefix(storage), ref: { group: kind.group, resource: kind.plural } }
+      const form = this.#forms.get(kind)
+      const ref = { group: kind.group, resource: kind.plural }
+      return { storage, prefix: storagePrefix(storage), ref, ...(form && { form }) }
     })
   }
 
@@ -67,13 +73,29 @@ export class KindTable {
   }
 
   remove(kind: Kind): void {
-    this.#byResource.get(kind.group)?.get(kind.version)?.delete(kind.plural)
-    this.#byKind.delete(`${kind.group}/${kind.version}/${kind.kind}`)
+    this.#delete(kind)
     this.#notify()
+  }
+
+  /** Several changes that nobody shall see half done. */
+  replace(gone: Iterable<Kind>, come: Iterable<Kind>): void {
+    for (const kind of gone) this.#delete(kind)
+    for (const kind of come) this.#put(kind)
+    this.#notify()
+  }
+
+  /** To be told before anything is read or written as this kind. */
+  setForm(kind: Kind, form: StoredForm): void {
+    this.#forms.set(kind, form)
   }
 
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
+  }
+
+  #delete(kind: Kind): void {
+    this.#byResource.get(kind.group)?.get(kind.version)?.delete(kind.plural)
+    this.#byKind.delete(`${kind.group}/${kind.version}/${kind.kind}`)
   }
 
   #put(kind: Kind): void {

@@ -12,6 +12,10 @@ import { admissionPlugins } from './admission/plugins.ts'
 import type { UserInfo } from './authentication/user.ts'
 import { MASTERS, mastersOnly } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
+import type { ResolveService } from './crd/call-webhook.ts'
+import { definitionChecks } from './crd/definition-checks.ts'
+import { EngineLoader } from './crd/engines.ts'
+import { type RunningCustomResources, startCustomResources } from './crd/start.ts'
 import { Discovery } from './discovery/discovery.ts'
 import { DEFAULT_LIMITS, InFlight } from './flow-control/in-flight.ts'
 import { apiPaths } from './http/api-paths.ts'
@@ -34,6 +38,7 @@ import { KeyLock } from './registry/key-lock.ts'
 import type { Machinery } from './registry/machinery.ts'
 import { createServiceAllocator } from './registry/service/allocator.ts'
 import { RequestMetrics } from './request-metrics.ts'
+import { resolveService } from './resolve-service.ts'
 import { KUBERNETES_VERSION, versionInfo } from './version.ts'
 import { CacheFeed } from './watch-cache/cache-feed.ts'
 
@@ -51,6 +56,8 @@ export interface ApiServerOptions {
   readonly kinds?: Iterable<Kind>
   /** Where clients reach this server, told in discovery and by the Service `kubernetes`. */
   readonly advertise?: { readonly host: string; readonly port: number }
+  /** How to reach a Service from here; by default one of its ready endpoints. */
+  readonly resolveService?: ResolveService
 }
 
 export interface ListenOptions {
@@ -73,7 +80,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { store, clock, log } = options
   const feed = new CacheFeed(store, log)
   await feed.start()
-  const { context, allocator } = resourceContext(options, feed)
+  const engines = new EngineLoader()
+  const { context, allocator } = resourceContext(options, feed, engines)
   const metrics = options.metrics ?? new MetricsRegistry()
   const requestMetrics = new RequestMetrics(metrics, clock)
   const { advertise } = options
@@ -81,7 +89,13 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     () => context.machinery.kinds.list(),
     advertise ? `${advertise.host}:${advertise.port}` : '',
   )
-  const openapi = new OpenApi({ kinds: () => context.machinery.kinds.list(), version: KUBERNETES_VERSION })
+  let custom: RunningCustomResources | undefined
+  const openapi = new OpenApi({
+    kinds: () => context.machinery.kinds.list(),
+    version: KUBERNETES_VERSION,
+    described: (kind) => custom?.customResources.described(kind),
+    fingerprint: (kind) => custom?.customResources.fingerprint(kind),
+  })
   context.machinery.kinds.onChange(() => {
     discovery.invalidate()
     openapi.invalidate()
@@ -103,6 +117,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   if (advertise && !isLoopbackHost(advertise.host))
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
+  const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
+  custom = await startCustomResources(context.machinery, own, engines, resolve)
   const listeners: Listener[] = []
   return {
     transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
@@ -115,13 +131,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))
+      await custom[Symbol.asyncDispose]()
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
     },
   }
 }
 
-function resourceContext(options: ApiServerOptions, feed: CacheFeed) {
+function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: EngineLoader) {
   const { store, clock, random, log } = options
   const allocator = createServiceAllocator({
     store,
@@ -134,7 +151,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed) {
     store,
     feed,
     kinds: new KindTable(options.kinds ?? builtinKinds),
-    admission: new AdmissionChain(admissionPlugins(feed)),
+    admission: new AdmissionChain([...admissionPlugins(feed), definitionChecks(engines)]),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
     clock,

@@ -22,6 +22,8 @@ export interface OpenApiOptions {
   readonly version: string
   /** The schema of a custom kind with its descriptions; without it the structural schema is published. */
   readonly described?: (kind: Kind) => JsonObject | undefined
+  /** Stands for the schema of a custom kind where only a change of it matters. */
+  readonly fingerprint?: (kind: Kind) => string | undefined
 }
 
 interface GroupVersionEntry {
@@ -142,8 +144,11 @@ export class OpenApi {
 
   /** All that a kind's part of a document follows from. */
   #facts(kind: Kind): unknown {
-    const { definition } = kind.schema
-    const schema = definition ?? this.#options.described?.(kind) ?? fromStructural(kind.schema)
+    const schema =
+      this.#options.fingerprint?.(kind) ??
+      kind.schema.definition ??
+      this.#options.described?.(kind) ??
+      fromStructural(kind.schema)
     return [this.#options.version, operationsOf(kind), kind.listKind, schema]
   }
 

@@ -14,14 +14,17 @@ export const NO_ALLOCATION: Allocation = { conditions: [], writes: [] }
  */
 export async function commitObject(
   machinery: Machinery,
-  target: Pick<Target, 'key' | 'prefix'>,
+  target: Pick<Target, 'key' | 'prefix' | 'form'>,
   expected: number,
   draft: KubernetesObject,
   allocation: Allocation,
 ): Promise<CachedObject> {
-  const encoded = encodeObject(draft)
+  const stored = target.form ? await target.form.write(draft) : draft
+  const encoded = encodeObject(stored)
   const write: Write = { key: target.key, value: encoded.value, revisionSlot: encoded.revisionSlot }
   const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation)
+  if (stored !== draft)
+    return new CachedObject({ key: target.key, value: stamped(encodeObject(draft), revision), revision })
   const cached = machinery.feed.loaded(target.prefix)?.get(target.key)
   if (cached?.revision === revision) return cached
   return new CachedObject({ key: target.key, value: stamped(encoded, revision), revision })

@@ -12,11 +12,13 @@ import { objectKey } from '../kind-table.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ObjectFilter } from '../watch-cache/watcher.ts'
 import { inVersion } from './representation.ts'
+import { readNow, type StoredForm } from './stored-form.ts'
 
 /** Turns scope and selectors of a list or watch into a filter over stored objects. */
 export function objectFilter(
   kind: Kind,
   prefix: string,
+  form: StoredForm | undefined,
   scope: { namespace: string; name: string; labelSelector: string; fieldSelector: string },
 ): ObjectFilter {
   const labels = parseLabelSelector(scope.labelSelector)
@@ -41,18 +43,19 @@ export function objectFilter(
     byLabels || fields.length > 0
       ? (object: CachedObject) =>
           (!byLabels || matchesLabels(labels, object.labels)) &&
-          (fields.length === 0 || matchesFields(fields, fieldReader(kind, object)))
+          (fields.length === 0 || matchesFields(fields, fieldReader(kind, form, object)))
       : undefined
   return {
-    id: `${kind.version}|${keyPrefix}|${scope.labelSelector}|${scope.fieldSelector}|${scope.name}`,
+    id: `${kind.version}|${form?.id ?? ''}|${keyPrefix}|${scope.labelSelector}|${scope.fieldSelector}|${scope.name}`,
     keyPrefix,
     exactKey,
     matches,
+    readsFields: fields.length > 0,
   }
 }
 
-function fieldReader(kind: Kind, cached: CachedObject): (field: string) => string {
-  const object: KubernetesObject = inVersion(kind, cached).object
+function fieldReader(kind: Kind, form: StoredForm | undefined, cached: CachedObject): (field: string) => string {
+  const object: KubernetesObject = inVersion(kind, readNow(form, cached)).object
   return (field) => {
     if (field === 'metadata.name') return object.metadata.name ?? ''
     if (field === 'metadata.namespace') return object.metadata.namespace ?? ''

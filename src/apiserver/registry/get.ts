@@ -1,4 +1,5 @@
 import { ApiError, objectNotFound } from '../../api/meta/api-error.ts'
+import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import type { Answer } from './answer.ts'
 import { parseResourceVersion } from './list-options.ts'
@@ -24,10 +25,13 @@ async function getLater(
   return found(request, target, await cacheOf(machinery, target.prefix))
 }
 
-function found(request: ResourceRequest, target: Target, cache: ResourceCache): Answer {
+function found(request: ResourceRequest, target: Target, cache: ResourceCache): Answer | Promise<Answer> {
   const object = cache.get(target.key)
   if (!object) throw objectNotFound(target.ref, request.name)
-  return { type: 'object', status: 200, kind: request.kind, object }
+  const answer = (shown: CachedObject): Answer => ({ type: 'object', status: 200, kind: request.kind, object: shown })
+  const read = target.form?.read([object])
+  if (read instanceof Promise) return read.then(([shown]) => answer(shown!))
+  return answer(read?.[0] ?? object)
 }
 
 /** Whether the caches show what a read of this version must see. */

@@ -10,18 +10,39 @@ import { isFresh, reachVersion } from './get.ts'
 import { type ListOptions, parseListOptions } from './list-options.ts'
 import { cacheOf, type Machinery, type Target, targetOf } from './machinery.ts'
 import type { ResourceRequest } from './request.ts'
+import type { StoredForm } from './stored-form.ts'
 
 /** Like a get, answered at once from a cache that is loaded and fresh enough. */
 export function list(machinery: Machinery, request: ResourceRequest): Answer | Promise<Answer> {
   const options = parseListOptions(request.query, false)
   const target = targetOf(machinery, request)
-  const filter = objectFilter(request.kind, target.prefix, { ...scopeOf(request), ...options })
+  const filter = objectFilter(request.kind, target.prefix, target.form, { ...scopeOf(request), ...options })
+  if (target.form) return formedList(machinery, request, target, target.form, filter, options)
   const cache = machinery.feed.loaded(target.prefix)
   if (cache && !options.continueToken && !isExact(options) && isFresh(machinery, options.resourceVersion)) {
     const list = cachedPage(cache, machinery.feed.revision, filter, options.limit, undefined)
     return { type: 'list', kind: request.kind, list }
   }
   return page(machinery, target, filter, options).then((list) => ({ type: 'list', kind: request.kind, list }))
+}
+
+/** A list of objects that are not stored as they are shown. */
+async function formedList(
+  machinery: Machinery,
+  request: ResourceRequest,
+  target: Target,
+  form: StoredForm,
+  filter: ObjectFilter,
+  options: ListOptions,
+): Promise<Answer> {
+  // Selectors see objects as they are shown, so all of them are brought into that form first.
+  if (filter.readsFields) {
+    await form.read((await cacheOf(machinery, target.prefix)).select({ ...filter, matches: undefined }))
+  }
+  const stored = await page(machinery, target, filter, options)
+  const identity = stored.identity && `${form.id}:${stored.identity}`
+  const list = { ...stored, identity, objects: await form.read(stored.objects) }
+  return { type: 'list', kind: request.kind, list }
 }
 
 /** The state at exactly one version; with a limit that is what a version alone means. */

@@ -10,6 +10,7 @@ import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import type { Allocator } from './allocation.ts'
 import type { KeyLock } from './key-lock.ts'
 import type { ResourceRequest } from './request.ts'
+import { readOne } from './stored-form.ts'
 
 /** What the verbs work with. */
 export interface Machinery {
@@ -33,8 +34,9 @@ export interface Target extends KindPlace {
 }
 
 export function targetOf(machinery: Machinery, request: ResourceRequest, name = request.name): Target {
-  const { storage, prefix, ref } = machinery.kinds.placeOf(request.kind)
-  return { storage, prefix, ref, key: objectKey(prefix, storage.namespaced, request.namespace, name) }
+  const { storage, prefix, ref, form } = machinery.kinds.placeOf(request.kind)
+  const key = objectKey(prefix, storage.namespaced, request.namespace, name)
+  return form ? { storage, prefix, ref, key, form } : { storage, prefix, ref, key }
 }
 
 export function cacheOf(machinery: Machinery, prefix: string): ResourceCache | Promise<ResourceCache> {
@@ -48,8 +50,10 @@ export async function catchUp(machinery: Machinery): Promise<void> {
 
 /** The object as it is now, for a change that the commit's condition will check. */
 export async function readForUpdate(machinery: Machinery, target: Target): Promise<CachedObject | undefined> {
-  const found = (await cacheOf(machinery, target.prefix)).get(target.key)
-  if (found || !machinery.sharedStore) return found
-  await catchUp(machinery)
-  return (await cacheOf(machinery, target.prefix)).get(target.key)
+  let found = (await cacheOf(machinery, target.prefix)).get(target.key)
+  if (!found && machinery.sharedStore) {
+    await catchUp(machinery)
+    found = (await cacheOf(machinery, target.prefix)).get(target.key)
+  }
+  return found && target.form ? readOne(target.form, found) : found
 }

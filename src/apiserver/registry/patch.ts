@@ -1,3 +1,4 @@
+import type { Kind } from '../../api/kind.ts'
 import { badRequest, conflict, MODIFIED_MESSAGE, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { forbidden } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
@@ -15,11 +16,22 @@ import type { ResourceRequest } from './request.ts'
 import { change } from './update.ts'
 import { invalidOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
 
+/** Lists of custom resources have no merge keys. */
+const CUSTOM_PATCH_TYPES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+]
+const isCustom = (kind: Kind) => kind.schema.definition === undefined
+
 /** PATCH: four ways to say what shall be different. */
 export async function patch(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
   const options = parseWriteOptions(request, 'PatchOptions')
   if (!request.body) throw badRequest('the request has no body')
   if (request.patchType === 'application/apply-patch+yaml') return apply(machinery, request, options)
+  if (request.patchType === 'application/strategic-merge-patch+json' && isCustom(request.kind)) {
+    throw unsupportedMediaType(CUSTOM_PATCH_TYPES)
+  }
   if (request.query.has('force')) {
     const error = forbidden(FieldPath.root('force'), 'may not be specified for non-apply patch')
     throw invalidOptions('PatchOptions', [error])

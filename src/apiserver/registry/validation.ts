@@ -33,7 +33,7 @@ export function validateChanged(
   if (subresource?.type === 'part' && subresource.validateUpdate) {
     errors.push(...subresource.validateUpdate(object, old))
   } else if (subresource?.type !== 'action') {
-    if (kind.validate) errors.push(...kind.validate(object))
+    if (kind.validate && !kind.wholeUpdateValidation) errors.push(...kind.validate(object))
     if (kind.validateUpdate) errors.push(...kind.validateUpdate(object, old))
   }
   refuse(kind, object, errors)

@@ -10,6 +10,7 @@ import { reachVersion } from './get.ts'
 import { type ListOptions, parseListOptions } from './list-options.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import type { ResourceRequest } from './request.ts'
+import { FormedSink } from './stored-form.ts'
 
 /** Where the events of one watch go: an HTTP stream, or a loop in this process. */
 export interface WatchSink extends Watcher {
@@ -30,16 +31,23 @@ const BOOKMARK_PERIOD_MS = 60_000
 export async function watch(machinery: Machinery, request: ResourceRequest): Promise<OpenWatch> {
   const options = parseListOptions(request.query, true)
   const target = targetOf(machinery, request)
-  const filter = objectFilter(request.kind, target.prefix, {
+  const { form } = target
+  const filter = objectFilter(request.kind, target.prefix, form, {
     namespace: request.namespace,
     name: request.name,
     ...options,
   })
-  const beginning = await findBeginning(machinery, target.prefix, filter, options)
+  // Fields are looked at in the form that is shown, after the objects were brought into it.
+  const isLate = form !== undefined && filter.readsFields === true
+  const scope = isLate ? { ...filter, id: `${filter.id}|all`, matches: undefined } : filter
+  const beginning = await findBeginning(machinery, target.prefix, scope, options)
   return {
     kind: request.kind,
     timeoutSeconds: options.timeoutSeconds,
-    begin: (sink) => begin(machinery, filter, options, beginning, sink),
+    begin: (sink) => {
+      const formed = form ? new FormedSink(form, sink, isLate ? filter.matches : undefined) : sink
+      return begin(machinery, scope, options, beginning, formed)
+    },
   }
 }
 

@@ -142,8 +142,8 @@ export function eventFor(event: CacheEvent, filter: ObjectFilter): ObjectEvent |
   const { current, previous } = event
   const isIn = current !== undefined && selects(filter, current)
   const wasIn = previous !== undefined && selects(filter, previous)
-  if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', object: current }
-  if (wasIn) return { type: 'DELETED', object: lastState(previous, event.revision) }
+  if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', object: current, previous }
+  if (wasIn) return { type: 'DELETED', object: lastState(previous, event.revision), previous }
   return undefined
 }
 

@@ -4,6 +4,8 @@ import type { CachedObject } from './cached-object.ts'
 export interface ObjectEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: CachedObject
+  /** As it was before, where somebody has to look at it again. */
+  readonly previous?: CachedObject | undefined
 }
 
 /** How watchers write an event down. Watchers with the same encoding share one frame. */
@@ -46,6 +48,8 @@ export interface ObjectFilter {
   readonly exactKey: boolean
   /** Undefined if every object of the scope is meant. */
   readonly matches: ((object: CachedObject) => boolean) | undefined
+  /** Looks at more than key and labels. */
+  readonly readsFields?: boolean
 }
 
 export function selects(filter: ObjectFilter, object: CachedObject): boolean {

@@ -1,10 +1,13 @@
 import type { CustomResourceDefinition } from '../../../generated/apiextensions-v1.ts'
 import { defineKind } from '../../../kind.ts'
+import { withCondition } from '../../../meta/conditions.ts'
 import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { defaultWebhookClient } from '../../admissionregistration/webhook-client.ts'
 import { validateDefinitionUpdate, validateStoredVersions } from './update-validation.ts'
 import { validateDefinition } from './validation.ts'
+
+export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io'
 
 export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',
@@ -26,6 +29,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
     prepareUpdateWithStatus(draft, old)
     storeNewVersion(draft)
   },
+  beginDeletion,
   validate: validateDefinition,
   validateUpdate: validateDefinitionUpdate,
   subresources: { status: statusSubresource<CustomResourceDefinition>({ validateUpdate: validateStoredVersions }) },
@@ -39,6 +43,20 @@ function defaults({ spec }: CustomResourceDefinition): void {
   }
   spec.conversion ??= { strategy: 'None' }
   defaultWebhookClient(spec.conversion.webhook?.clientConfig)
+}
+
+/** A definition goes only after all that it defined. */
+function beginDeletion(draft: CustomResourceDefinition): void {
+  const { finalizers = [] } = draft.metadata
+  if (!finalizers.includes(CLEANUP_FINALIZER)) draft.metadata.finalizers = [...finalizers, CLEANUP_FINALIZER]
+  const condition = {
+    type: 'Terminating',
+    status: 'True',
+    reason: 'InstanceDeletionPending',
+    message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+  }
+  const now = draft.metadata.deletionTimestamp ?? ''
+  draft.status = { ...draft.status, conditions: [...withCondition(draft.status?.conditions, condition, now)] }
 }
 
 /** Whatever version was ever stored is remembered until someone has migrated its objects. */

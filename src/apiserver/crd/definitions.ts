@@ -1,0 +1,202 @@
+import type { CustomResourceDefinition, JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
+import type { Kind } from '../../api/kind.ts'
+import { apiVersionOf, type JsonObject } from '../../api/meta/object.ts'
+import { formatTime } from '../../api/meta/time.ts'
+import { storagePrefix } from '../kind-table.ts'
+import type { Machinery } from '../registry/machinery.ts'
+import type { CachedObject } from '../watch-cache/cached-object.ts'
+import type { EventBatch, ObjectFilter } from '../watch-cache/watcher.ts'
+import { type Converter, trivialConverter } from './conversion.ts'
+import { customKind } from './custom-kind.ts'
+import { desiredStatus, isEstablished } from './definition-status.ts'
+import type { EngineLoader } from './engines.ts'
+import { type NamesInUse, namesInUse } from './names.ts'
+import type { RuleEngines } from './rules.ts'
+import { CustomForm } from './stored-form.ts'
+
+export const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' }
+const PREFIX = storagePrefix(DEFINITIONS)
+const ALL: ObjectFilter = { id: 'definitions', keyPrefix: PREFIX, exactKey: false, matches: undefined }
+
+/** Makes the converter of a definition whose versions differ in more than their names. */
+export type MakeConverter = (definition: CustomResourceDefinition) => Converter
+
+interface Served {
+  /** The revision of the definition that the kinds were made from, and the names it was made with. */
+  readonly made: string
+  readonly kinds: readonly Kind[]
+  /** The stored version, served or not. */
+  readonly storage: Kind
+}
+
+/**
+ * Turns definitions into kinds and keeps the table of kinds in step with them. A definition is served the moment it
+ * is stored, before its writer is told; its status follows.
+ */
+export class CustomResources implements Disposable {
+  readonly engines: EngineLoader
+  readonly #machinery: Machinery
+  readonly #makeConverter: MakeConverter
+  readonly #served = new Map<string, Served>()
+  readonly #sources = new WeakMap<Kind, CachedObject>()
+  /** By group, since names must be unique in one. */
+  readonly #groups = new Map<string, Set<string>>()
+  readonly #onChange: (key: string) => void
+  #unsubscribe = () => {}
+  #isOver = false
+
+  /** `onChange` hears of every definition that came or changed, after its kinds are in the table. */
+  constructor(
+    machinery: Machinery,
+    engines: EngineLoader,
+    makeConverter: MakeConverter,
+    onChange: (key: string) => void,
+  ) {
+    this.engines = engines
+    this.#machinery = machinery
+    this.#makeConverter = makeConverter
+    this.#onChange = onChange
+  }
+
+  async start(): Promise<void> {
+    const cache = await this.#machinery.feed.cache(PREFIX)
+    if (this.#isOver) return
+    for (const object of cache.select(ALL)) await this.engines.load(object.bytes)
+    this.#unsubscribe = cache.subscribe(ALL, {
+      deliver: (batch) => this.#take(batch),
+      // The cache is being replaced: begin again with the new one.
+      end: () => void this.#restart(),
+    })
+    const known = new Set(cache.select(ALL).map((object) => object.key))
+    for (const key of [...this.#served.keys()]) if (!known.has(key)) this.#forget(key)
+    this.#applyAll(known)
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    this.#unsubscribe()
+  }
+
+  get(key: string): CachedObject | undefined {
+    return this.#machinery.feed.loaded(PREFIX)?.get(key)
+  }
+
+  definition(key: string): CustomResourceDefinition | undefined {
+    return this.get(key)?.object as CustomResourceDefinition | undefined
+  }
+
+  /** The kind that a definition's objects are stored as. */
+  storageKind(key: string): Kind | undefined {
+    return this.#served.get(key)?.storage
+  }
+
+  /** Names that other definitions of the same group have. */
+  namesInUse(key: string, group: string): NamesInUse {
+    const others = [...(this.#groups.get(group) ?? [])].filter((other) => other !== key)
+    return namesInUse(others.map((other) => this.definition(other)).filter((one) => one !== undefined))
+  }
+
+  /** Definitions of the same group, which may get a name that this one gives up. */
+  neighbours(key: string, group: string): string[] {
+    return [...(this.#groups.get(group) ?? [])].filter((other) => other !== key)
+  }
+
+  /** The schema of a custom kind as its author wrote it, with descriptions. */
+  described(kind: Kind): JsonObject | undefined {
+    const source = this.#sources.get(kind)
+    return source && (propsOf(source, kind.version) as unknown as JsonObject)
+  }
+
+  /** Changes whenever what is published about a custom kind may have changed. */
+  fingerprint(kind: Kind): string | undefined {
+    const source = this.#sources.get(kind)?.object.metadata
+    return source && `${source.uid}/${source.generation}`
+  }
+
+  async #restart(): Promise<void> {
+    await this.#machinery.clock.sleep(0)
+    if (!this.#isOver) await this.start()
+  }
+
+  #take(batch: EventBatch): void {
+    for (const { type, object } of batch.events) {
+      if (type === 'DELETED') this.#forget(object.key)
+      else this.#apply(object.key)
+      this.#onChange(object.key)
+    }
+  }
+
+  #applyAll(keys: Iterable<string>): void {
+    for (const key of keys) {
+      this.#apply(key)
+      this.#onChange(key)
+    }
+  }
+
+  #forget(key: string): void {
+    for (const keys of this.#groups.values()) keys.delete(key)
+    this.#serve(key, undefined)
+  }
+
+  #apply(key: string): void {
+    const stored = this.get(key)
+    if (stored === undefined) {
+      this.#forget(key)
+      return
+    }
+    const definition = stored.object as unknown as CustomResourceDefinition
+    const { group } = definition.spec
+    if (!this.#groups.has(group)) this.#groups.set(group, new Set())
+    this.#groups.get(group)!.add(key)
+    const status = desiredStatus(definition, this.namesInUse(key, group), formatTime(this.#machinery.clock.now()))
+    if (!isEstablished(status)) {
+      this.#serve(key, undefined)
+      return
+    }
+    const { uid, generation, deletionTimestamp } = definition.metadata
+    const made = JSON.stringify([uid, generation, deletionTimestamp, status.acceptedNames])
+    if (this.#served.get(key)?.made === made) return
+    const engines = this.engines.loadedFor(stored.bytes)
+    if (engines) this.#serve(key, this.#make(stored, { ...definition, status }, engines, made))
+    // Another server took it in; here its engines are still missing.
+    else void this.engines.load(stored.bytes).then(() => this.#apply(key))
+  }
+
+  #serve(key: string, served: Served | undefined): void {
+    const before = this.#served.get(key)?.kinds ?? []
+    if (served) this.#served.set(key, served)
+    else this.#served.delete(key)
+    if (before.length === 0 && (served?.kinds.length ?? 0) === 0) return
+    this.#machinery.kinds.replace(before, served?.kinds ?? [])
+    // Who watches saw objects in a form that is over: they begin again.
+    if (before[0]) this.#machinery.feed.loaded(storagePrefix(before[0]))?.close()
+  }
+
+  #make(stored: CachedObject, definition: CustomResourceDefinition, engines: RuleEngines, made: string): Served {
+    const { versions, group, conversion } = definition.spec
+    const converter = conversion?.strategy === 'Webhook' ? this.#makeConverter(definition) : trivialConverter
+    const storageVersion = versions.find((version) => version.storage)!.name
+    const kinds = new Map<string, Kind>()
+    for (const version of versions) {
+      if (!version.served && !version.storage) continue
+      const kind = customKind({ definition, version, engines, props: () => propsOf(stored, version.name) })
+      const form = new CustomForm({
+        id: `${made}/${version.name}`,
+        kind,
+        storageApiVersion: apiVersionOf({ group, version: storageVersion }),
+        isUnchanged: definition.metadata.generation === 1,
+        converter,
+      })
+      this.#machinery.kinds.setForm(kind, form)
+      this.#sources.set(kind, stored)
+      kinds.set(version.name, kind)
+    }
+    const served = versions.filter((version) => version.served).map((version) => kinds.get(version.name)!)
+    return { made, kinds: served, storage: kinds.get(storageVersion)! }
+  }
+}
+
+function propsOf(stored: CachedObject, version: string): JSONSchemaProps {
+  const { spec } = stored.object as unknown as CustomResourceDefinition
+  return spec.versions.find((one) => one.name === version)?.schema?.openAPIV3Schema ?? { type: 'object' }
+}

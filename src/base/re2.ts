@@ -1,0 +1,60 @@
+import type { RE2JS } from 're2js'
+
+/** Regular expressions in RE2's syntax, matched in linear time: safe for patterns that users bring. */
+export interface Re2 {
+  /** Whether the pattern is found anywhere in the text. Throws if it is no regular expression. */
+  matches(pattern: string, text: string): boolean
+  /** What is wrong with a pattern, if anything. */
+  problem(pattern: string): string | undefined
+  /** The texts of all matches, at most `limit` of them if that is not negative. */
+  findAll(pattern: string, text: string, limit: number): string[]
+}
+
+/** Compiled patterns that are kept; the ones used longest ago go first. */
+const KEPT_PATTERNS = 4096
+
+let loading: Promise<Re2> | undefined
+
+/** The engine is loaded when first needed: most clusters start without a pattern. */
+export function loadRe2(): Promise<Re2> {
+  loading ??= import('re2js').then((module) => new CachingRe2(module.RE2JS))
+  return loading
+}
+
+class CachingRe2 implements Re2 {
+  readonly #compile: (pattern: string) => RE2JS
+  readonly #compiled = new Map<string, RE2JS>()
+
+  constructor(engine: typeof RE2JS) {
+    this.#compile = (pattern) => engine.compile(pattern)
+  }
+
+  matches(pattern: string, text: string): boolean {
+    return this.#get(pattern).test(text)
+  }
+
+  problem(pattern: string): string | undefined {
+    try {
+      this.#get(pattern)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+
+  findAll(pattern: string, text: string, limit: number): string[] {
+    const found: string[] = []
+    const matcher = this.#get(pattern).matcher(text)
+    while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? '')
+    return found
+  }
+
+  #get(pattern: string): RE2JS {
+    let compiled = this.#compiled.get(pattern)
+    if (compiled === undefined) compiled = this.#compile(pattern)
+    else this.#compiled.delete(pattern)
+    this.#compiled.set(pattern, compiled)
+    if (this.#compiled.size > KEPT_PATTERNS) this.#compiled.delete(this.#compiled.keys().next().value!)
+    return compiled
+  }
+}
