@@ -3,6 +3,7 @@ import { certificateCleanerController } from './certificate-cleaner/controller.t
 import { type CertificateSigner, certificateSigningController } from './certificate-signing/controller.ts'
 import { clusterRoleAggregationController } from './cluster-role-aggregation/controller.ts'
 import type { Controller, ControllerContext } from './controller.ts'
+import { cronJobController } from './cronjob/controller.ts'
 import { daemonSetController } from './daemonset/controller.ts'
 import { deploymentController } from './deployment/controller.ts'
 import { disruptionController } from './disruption/controller.ts'
@@ -65,4 +66,5 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'certificatesigningrequest-cleaner-controller': certificateCleanerController,
   'clusterrole-aggregation-controller': clusterRoleAggregationController,
   'job-controller': jobController,
+  'cronjob-controller': cronJobController,
 }

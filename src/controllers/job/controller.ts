@@ -14,6 +14,7 @@ import { compiledSelector } from '../pod-control/selector.ts'
 import { watchDependents } from '../pod-control/watch-dependents.ts'
 import { type Backoff, NO_BACKOFF } from './backoff.ts'
 import { isTracked, TRACKING_FINALIZER } from './job-pod.ts'
+import { LastWritten } from './last-written.ts'
 import { isJobFinished } from './outcome.ts'
 import { reconcileJob } from './reconcile.ts'
 
@@ -39,8 +40,8 @@ class JobController implements Controller {
   readonly #expectations: Expectations<Pod>
   readonly #podControl: PodControl
   readonly #backoffs = new Map<string, Backoff>()
-  /** Jobs as last written, until the informer shows them. */
-  readonly #written = new Map<string, Job>()
+  /** Counting from an older status would count twice. */
+  readonly #written = new LastWritten<Job>()
   /** Uids of pods whose finalizer was removed, until the informer shows it. */
   readonly #released = new Set<string>()
 
@@ -60,7 +61,7 @@ class JobController implements Controller {
 
   async reconcile(key: string): Promise<ReconcileResult | void> {
     if (key.startsWith(POD_KEY)) return await this.#reconcilePod(key.slice(POD_KEY.length))
-    const job = this.#newest(key)
+    const job = this.#written.newest(key, this.#jobs.get(key))
     if (!job || isJobFinished(job) || isForeign(job)) {
       this.#backoffs.delete(key)
       this.#expectations.forget(key)
@@ -79,19 +80,6 @@ class JobController implements Controller {
       release: (pod) => this.#release(pod),
       writeStatus: (current, status) => this.#writeStatus(key, current, status),
     })
-  }
-
-  /** The informer may be behind our own writes; counting from an older status would count twice. */
-  #newest(key: string): Job | undefined {
-    const shown = this.#jobs.get(key)
-    const written = this.#written.get(key)
-    if (!written) return shown
-    const isBehind =
-      shown?.metadata.uid === written.metadata.uid &&
-      Number(shown?.metadata.resourceVersion) < Number(written.metadata.resourceVersion)
-    if (isBehind) return written
-    this.#written.delete(key)
-    return shown
   }
 
   async #writeStatus(key: string, job: Job, status: JobStatus): Promise<Job> {
