@@ -8,7 +8,7 @@ import path from 'node:path'
 import { ensureDependencies } from './setup.mjs'
 import { local, ROOT, run, step } from './steps.mjs'
 
-const ENTRIES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/cluster/index.ts']
+const ENTRIES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/cluster/index.ts', 'src/testing/index.ts']
 /** What tools/generate writes: if it is gone, an unchanged hash means nothing. */
 const GENERATED = ['src/api/generated', 'src/apiserver/openapi/generated', 'src/apiserver/protobuf/generated']
 const STAMPS = path.join(ROOT, '.cache', 'build')
@@ -78,7 +78,8 @@ const assets = {
 
 async function bundle() {
   const { build } = await import('esbuild')
-  for (const old of ['bin', 'cluster', 'chunks', 'assets']) rmSync(at(`dist/${old}`), { recursive: true, force: true })
+  for (const old of ['bin', 'cluster', 'testing', 'chunks', 'assets'])
+    rmSync(at(`dist/${old}`), { recursive: true, force: true })
   await build({
     absWorkingDir: ROOT,
     entryPoints: ENTRIES,
@@ -112,7 +113,7 @@ export async function buildGenerated() {
 export async function build() {
   await buildGenerated()
   const inputs = ['src', 'tools/build.mjs', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
-  await whenChanged('bundle', inputs, ['dist/bin/sampan.js', 'dist/cluster/index.js'], bundle)
+  await whenChanged('bundle', inputs, ['dist/bin/sampan.js', 'dist/cluster/index.js', 'dist/testing/index.js'], bundle)
   await whenChanged('declarations', inputs, ['dist/types/cluster/index.d.ts'], declarations)
 }
 
