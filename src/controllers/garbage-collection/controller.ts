@@ -1,6 +1,6 @@
 import { type Controller, type ControllerContext, type ReconcileQueue, watch } from '../controller.ts'
 import { servedTypes } from '../served-types.ts'
-import { isCollectable, Monitors } from './monitors.ts'
+import { isCollectable, type MonitorListener, Monitors } from './monitors.ts'
 import { OwnerGraph } from './owner-graph.ts'
 import { collect } from './reconcile.ts'
 
@@ -28,11 +28,14 @@ export function garbageCollectionController(context: ControllerContext): Control
         ),
     ],
     start(queue: ReconcileQueue) {
-      unfollow = types.definitions.onChange(() =>
-        monitors.follow(types.list(), (type, old, current) => {
-          for (const uid of graph.change(type, old?.metadata, current?.metadata)) queue.add(uid)
-        }),
-      )
+      const add = (uids: Iterable<string>) => {
+        for (const uid of uids) queue.add(uid)
+      }
+      const listener: MonitorListener = {
+        changed: (type, old, current) => add(graph.change(type, old?.metadata, current?.metadata)),
+        forgotten: ({ metadata }) => add(graph.forget(metadata)),
+      }
+      unfollow = types.definitions.onChange(() => monitors.follow(types.list(), listener))
     },
     reconcile: (uid) => collect(collector, uid),
     async stop() {

@@ -4,12 +4,16 @@ import type { ControllerContext } from '../controller.ts'
 import { resourceName, type ServedType } from '../served-types.ts'
 import { ownershipOnly } from './metadata.ts'
 
-type Told = (type: ServedType, old: KubernetesObject | undefined, current: KubernetesObject | undefined) => void
+export interface MonitorListener {
+  changed(type: ServedType, old: KubernetesObject | undefined, current: KubernetesObject | undefined): void
+  /** Nobody watches this object any more; that does not mean that it is gone. */
+  forgotten(object: KubernetesObject): void
+}
 
 /** Watches the ownership of all objects of every kind that can be collected. */
 export class Monitors {
   readonly #context: ControllerContext
-  readonly #informers = new Map<string, { type: ServedType; informer: Informer }>()
+  readonly #informers = new Map<string, Informer>()
   readonly #ending: PromiseLike<void>[] = []
 
   constructor(context: ControllerContext) {
@@ -28,27 +32,27 @@ export class Monitors {
       log,
       transform: ownershipOnly,
     })
-    this.#informers.set(idOf(type), { type, informer })
+    this.#informers.set(idOf(type), informer)
     return informer
   }
 
   /** Follows definitions that came, went or changed their version. */
-  follow(types: readonly ServedType[], told: Told): void {
+  follow(types: readonly ServedType[], listener: MonitorListener): void {
     const wanted = new Map(types.filter(isCollectable).map((type) => [idOf(type), type]))
-    for (const [id, { type, informer }] of this.#informers) {
+    for (const [id, informer] of this.#informers) {
       if (wanted.has(id)) continue
       this.#informers.delete(id)
       this.#ending.push(informer[Symbol.asyncDispose]())
-      for (const object of informer.list()) told(type, object, undefined)
+      for (const object of informer.list()) listener.forgotten(object)
     }
     for (const [id, type] of wanted) {
       if (this.#informers.has(id)) continue
-      this.start(type).onChange((old, current) => told(type, old, current))
+      this.start(type).onChange((old, current) => listener.changed(type, old, current))
     }
   }
 
   async stop(): Promise<void> {
-    const running = [...this.#informers.values()].map(({ informer }) => informer[Symbol.asyncDispose]())
+    const running = [...this.#informers.values()].map((informer) => informer[Symbol.asyncDispose]())
     await Promise.all([...running, ...this.#ending])
   }
 }

@@ -53,6 +53,13 @@ describe('OwnerGraph', () => {
     expect(graph.isSolid(reference('late'), graph.get('a')!)).toBe(true)
   })
 
+  it('does not take for gone what is only no longer watched', () => {
+    const graph = graphOf(...base)
+    expect([...graph.forget(object('owner'))].sort()).toEqual(['a', 'b'])
+    expect(graph.get('owner')).toBeUndefined()
+    expect(graph.isGone('owner')).toBe(false)
+  })
+
   it('remembers what is gone', () => {
     const graph = graphOf(object('a'))
     expect(graph.isGone('a')).toBe(false)

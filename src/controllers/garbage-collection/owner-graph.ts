@@ -42,15 +42,24 @@ export class OwnerGraph {
 
   change(type: ServedType, old: ObjectMeta | undefined, current: ObjectMeta | undefined): Set<string> {
     const affected = new Set<string>()
-    if (old && old.uid !== current?.uid) this.#remove(old, affected)
+    if (old && old.uid !== current?.uid) {
+      this.#gone.add(old.uid!)
+      this.#remove(old, affected)
+    }
     if (current) this.#set({ type, metadata: current }, old?.uid === current.uid ? old : undefined, affected)
+    return affected
+  }
+
+  /** The object is no longer watched: whether it is there must be asked. */
+  forget(metadata: ObjectMeta): Set<string> {
+    const affected = new Set<string>()
+    this.#remove(metadata, affected)
     return affected
   }
 
   #remove(old: ObjectMeta, affected: Set<string>): void {
     const uid = old.uid!
     this.#nodes.delete(uid)
-    this.#gone.add(uid)
     for (const reference of ownersOf(old)) this.#unlink(reference.uid, uid, affected)
     for (const dependent of this.dependentsOf(uid)) affected.add(dependent.metadata.uid!)
   }
