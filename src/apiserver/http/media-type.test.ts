@@ -42,6 +42,7 @@ describe('negotiate', () => {
   it.each([
     ['application/vnd.kubernetes.protobuf', true],
     ['text/html', true],
+    ['constructor', true],
     ['application/json;as=Table;v=v1;g=meta.k8s.io', false],
     ['application/json;as=Unheard;v=v1;g=meta.k8s.io', true],
     ['application/json;as=Table;v=v2;g=meta.k8s.io', true],

@@ -62,7 +62,7 @@ export function splitAccept(accept: string): MediaRange[] {
 }
 
 function serve(range: MediaRange, hasViews: boolean, hasProtobuf: boolean): Negotiated | undefined {
-  const format = FORMATS[range.type]
+  const format = FORMATS.get(range.type)
   if (!format) return undefined
   const base = format === 'protobuf' ? PROTOBUF_TYPE : `application/${format}`
   const { as, v, g } = range.parameters
@@ -76,13 +76,13 @@ function serve(range: MediaRange, hasViews: boolean, hasProtobuf: boolean): Nego
   return { format, as: as as Negotiated['as'], metaVersion: v, contentType: `${base};as=${as};g=meta.k8s.io;v=${v}` }
 }
 
-const FORMATS: Readonly<Record<string, Negotiated['format'] | undefined>> = {
-  'application/json': 'json',
-  'application/*': 'json',
-  '*/*': 'json',
-  'application/yaml': 'yaml',
-  [PROTOBUF_TYPE]: 'protobuf',
-}
+const FORMATS: ReadonlyMap<string, Negotiated['format']> = new Map([
+  ['application/json', 'json'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+  ['application/yaml', 'yaml'],
+  [PROTOBUF_TYPE, 'protobuf'],
+])
 
 /** `application/json; charset=utf-8` -> `application/json` */
 export function essence(contentType: string | undefined): string {

@@ -24,9 +24,10 @@ const FIELD = { typeMeta: 1, raw: 2 }
 const writer = new WireWriter(64 * 1024)
 
 /** A Status, a review, metadata alone: anything that says what it is. */
-export function encodeObject(object: Typed): Buffer {
-  const message = messageOfKind(object.apiVersion ?? '', object.kind ?? '')
-  if (!message) throw new Error(`${object.apiVersion} ${object.kind} has no protobuf form`)
+export function encodeObject(object: object): Buffer {
+  const { apiVersion = '', kind = '' } = object as Typed
+  const message = messageOfKind(apiVersion, kind)
+  if (!message) throw new Error(`${apiVersion} ${kind} has no protobuf form`)
   return encode(message, object).bytes
 }
 

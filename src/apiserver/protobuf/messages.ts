@@ -94,12 +94,11 @@ function linkType(type: string, home: string): Pick<Field, 'type' | 'message' | 
   return { type: TYPE.message, message, special: undefined }
 }
 
-const PACKAGES: Readonly<Record<string, string | undefined>> = {
-  '': 'io.k8s.api.core',
-  'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
-  'apiregistration.k8s.io': 'io.k8s.kube-aggregator.pkg.apis.apiregistration',
-  'meta.k8s.io': 'io.k8s.apimachinery.pkg.apis.meta',
-}
+const PACKAGES: ReadonlyMap<string, string> = new Map([
+  ['', 'io.k8s.api.core'],
+  ['apiextensions.k8s.io', 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions'],
+  ['apiregistration.k8s.io', 'io.k8s.kube-aggregator.pkg.apis.apiregistration'],
+])
 /** These belong to every group. */
 const META_KINDS = new Set(['DeleteOptions', 'Status', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 const META_PACKAGE = 'io.k8s.apimachinery.pkg.apis.meta.v1'
@@ -109,6 +108,6 @@ export function messageOfKind(apiVersion: string, kind: string): Message | undef
   if (META_KINDS.has(kind)) return messageOf(`${META_PACKAGE}.${kind}`)
   const slash = apiVersion.indexOf('/')
   const group = apiVersion.slice(0, Math.max(0, slash))
-  const home = PACKAGES[group] ?? `io.k8s.api.${group.split('.', 1)[0]}`
+  const home = PACKAGES.get(group) ?? `io.k8s.api.${group.split('.', 1)[0]}`
   return messageOf(`${home}.${apiVersion.slice(slash + 1)}.${kind}`)
 }
