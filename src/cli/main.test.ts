@@ -21,7 +21,7 @@ test('every command explains itself', () => {
 test.each([
   [['up', '--store', 'sqlite'], 'is no store'],
   [['up', '--api-port', '70000'], 'A port is a number'],
-  [['up', '--nodes', '3'], 'control plane only'],
+  [['up', '--nodes', 'many'], 'How many nodes'],
   [['up', '--detatch'], 'Did you mean --detach'],
   [['statsu'], 'Did you mean status'],
   [['get'], "missing required argument 'what'"],

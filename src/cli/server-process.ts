@@ -25,6 +25,8 @@ export interface ServerSettings {
   readonly etcd?: EtcdFiles
   readonly apiPort: number
   readonly kubeconfig?: string
+  /** How many simulated nodes run in the server's process. */
+  readonly nodes?: number
 }
 
 export interface ServingCluster extends AsyncDisposable {
@@ -33,13 +35,14 @@ export interface ServingCluster extends AsyncDisposable {
 
 /** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */
 export async function serveCluster(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
-  const { instance, store, etcd, apiPort, kubeconfig } = settings
+  const { instance, store, etcd, apiPort, kubeconfig, nodes = 0 } = settings
   const claim: RunningServer = {
     pid: process.pid,
     startTime: processStartTime(process.pid) ?? '',
     url: '',
     store,
     ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(nodes > 0 && { nodes }),
   }
   await claimServer(instance, claim)
   let cluster: Cluster | undefined
@@ -55,13 +58,14 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
       store: await storeChoice(store, etcd),
       dataDir: instance.dataDir,
       listen: { port: apiPort },
+      nodes,
       log,
     })
     control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))
     const server = { ...claim, url: cluster.url! }
     await Promise.all([
       writeFileAtomically(adminKubeconfigPath(instance), cluster.kubeconfig),
-      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store, ...(etcd && { etcd }) }),
+      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store, ...(etcd && { etcd }), nodes }),
       updateServer(instance, server),
     ])
     log.info('serving', { url: server.url, store, pid: process.pid })

@@ -1,3 +1,4 @@
+import type { Tags } from 'yaml'
 import type { CustomResourceDefinition } from '../api/generated/apiextensions-v1.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
 import { customResourceDefinitionKind } from '../api/kinds/apiextensions/custom-resource-definition/kind.ts'
@@ -37,13 +38,17 @@ async function objectsOf(manifest: Manifest): Promise<KubernetesObject[]> {
 async function parse(text: string): Promise<KubernetesObject[]> {
   const { parseAllDocuments } = await import('yaml')
   const objects: KubernetesObject[] = []
-  for (const document of parseAllDocuments(text, { version: '1.1', merge: true })) {
+  for (const document of parseAllDocuments(text, { version: '1.1', customTags: plainTags })) {
     if (document.errors[0]) throw new Error(`the manifest is not valid YAML: ${document.errors[0].message}`)
     const value: unknown = document.toJS()
     if (value !== null && value !== undefined) objects.push(...(await objectsOf(value as KubernetesObject)))
   }
   return objects
 }
+
+/** As kubectl reads it: octal numbers as in 1.1, but times stay text. */
+const plainTags = (tags: Tags): Tags =>
+  tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && tag.tag !== 'tag:yaml.org,2002:timestamp'))
 
 async function resourceOf(client: Client, { apiVersion = '', kind = '' }: KubernetesObject): Promise<ResourceType> {
   const { group, version } = parseApiVersion(apiVersion)

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { CliError } from '../cli-error.ts'
@@ -28,6 +28,7 @@ interface UpOptions {
   apiPort?: number
   kubeconfig?: string
   nodes?: number
+  runtime?: string
 }
 
 const DEFAULT_PORT = 6443
@@ -45,7 +46,10 @@ export function upCommand(serverEntry: string): Command {
     .option('--etcd-key <file>', 'PEM of its key')
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
-    .option('--nodes <n>', 'worker nodes; this version runs the control plane only, so 0', nodesArgument)
+    .option('--nodes <n>', 'worker nodes (default: 0)', nodesArgument)
+    .addOption(
+      new Option('--runtime <runtime>', 'what runs pods; simulated nodes exist in the API only').choices(['simulated']),
+    )
     .addHelpText(
       'after',
       `
@@ -53,6 +57,7 @@ Examples:
   $ sampan up                                   in the foreground, Ctrl-C stops it
   $ sampan up --detach                          in the background, "sampan down" stops it
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
+  $ sampan up --nodes 3 --runtime simulated     with nodes on which pods only seem to run
   $ sampan up --store memory                    nothing is written to disk but certificates
   $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd (etcds:// for TLS)`,
     )
@@ -70,6 +75,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...etcdFiles(options, saved),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
+    nodes: nodesOf(options) ?? saved.nodes ?? 0,
   }
   try {
     await (options.detach ? background(settings, serverEntry) : foreground(settings))
@@ -138,7 +144,12 @@ function describeServer(instance: Instance, server: RunningServer, store: string
   facts([
     ['API server', server.url],
     ['Store', store === 'embedded' ? `embedded, in ${shortPath(instance.dataDir)}` : store],
-    ['Runs', 'API server and store; no nodes, so pods stay Pending'],
+    [
+      'Runs',
+      server.nodes
+        ? `the control plane and ${nodesText(server.nodes)}`
+        : 'the control plane; no nodes, so pods stay Pending',
+    ],
     ['Context', `${instance.context}, current in ${shortPath(kubeconfig)}`],
   ])
 }
@@ -191,8 +202,19 @@ function portArgument(text: string): number {
 }
 
 function nodesArgument(text: string): number {
-  if (text !== '0') {
-    throw new InvalidArgumentError('This version runs the control plane only: leave --nodes out, or say 0.')
-  }
-  return 0
+  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError('How many nodes? A number from 0 on.')
+  return Number(text)
 }
+
+/** Undefined if nothing was said. */
+function nodesOf({ nodes, runtime }: UpOptions): number | undefined {
+  if (nodes === undefined) return runtime === undefined ? undefined : 1
+  if (nodes > 0 && runtime === undefined) {
+    throw new CliError('this version has simulated nodes only', [
+      `Say so: sampan up --nodes ${nodes} --runtime simulated`,
+    ])
+  }
+  return nodes
+}
+
+const nodesText = (nodes: number) => (nodes === 1 ? 'a simulated node' : `${nodes} simulated nodes`)

@@ -21,6 +21,7 @@ export interface RunningServer {
   readonly store: string
   /** The kubeconfig that was given a context. */
   readonly kubeconfig?: string
+  readonly nodes?: number
 }
 
 /** What the last start chose, so that the next one without flags finds the same. */
@@ -28,6 +29,7 @@ export interface Settings {
   readonly apiPort?: number
   readonly store?: string
   readonly etcd?: EtcdFiles
+  readonly nodes?: number
 }
 
 /** PEM files for a connection to etcd by TLS. */
