@@ -15,7 +15,7 @@ import { useCluster } from '../tools/use-cluster.ts'
 /** The official JavaScript client, as a program of somebody else would use it. */
 
 const NAMESPACE = 'client-node'
-const server = useCluster(NAMESPACE)
+const server = useCluster(NAMESPACE, { store: 'memory' })
 
 function kubeConfig(): KubeConfig {
   const config = new KubeConfig()

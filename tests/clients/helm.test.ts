@@ -7,7 +7,7 @@ import { expectStatus, useCluster } from '../tools/use-cluster.ts'
 
 const NAMESPACE = 'helm'
 const CHART = path.join(import.meta.dirname, 'chart')
-const server = useCluster(NAMESPACE)
+const server = useCluster(NAMESPACE, { store: 'memory' })
 
 if (!kubectlRunsHere && process.env.CI) throw new Error('CI is set, but there is no helm for this machine')
 

@@ -22,7 +22,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
 
   beforeAll(async () => {
     binary = await kubectlOf(version)
-    cluster = await startTestCluster({ store: 'memory' })
+    cluster = await startTestCluster({ controllers: false })
     folder = path.join(cluster.folder, 'work')
     mkdirSync(folder)
     await ok('create namespace tour')

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,6 +16,8 @@ export interface ClusterOptions {
   node?: string
   /** Go on with the folder of a cluster that was stopped. */
   folder?: string
+  /** False runs the API server alone, in memory. */
+  controllers?: boolean
 }
 
 export interface Ran {
@@ -45,29 +48,30 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
   const env = testEnvironment(folder)
   const node = options.node ?? process.execPath
   const sampan = (...args: string[]) => runProgram(node, [CLI, ...args], env)
-  const data = path.join(folder, 'data')
-  const kubeconfig = env.KUBECONFIG as string
-  const up = ['up', '--detach', '--name', 'test', '--data-dir', data, '--store', options.store ?? 'embedded']
-  const started = await sampan(...up, '--api-port', '0', '--kubeconfig', kubeconfig)
-  if (started.code !== 0) {
-    rmSync(folder, { recursive: true, force: true })
-    throw new Error(`sampan up failed with ${started.code}:\n${started.stdout}\n${started.stderr}`)
+  let running: Running
+  try {
+    running =
+      options.controllers === false ? await startBare(node, env) : await startDetached(options, folder, env, sampan)
+  } catch (error) {
+    if (!options.folder) rmSync(folder, { recursive: true, force: true })
+    throw error
   }
+  const kubeconfig = env.KUBECONFIG as string
   const api = connect(kubeconfig)
   const stop = async () => {
     api.close()
-    const down = await sampan('down', '--name', 'test', '--data-dir', data, '--kubeconfig', kubeconfig)
+    const problem = await running.stop()
     const left = processesOf(folder)
     for (const pid of left) process.kill(pid, 'SIGKILL')
-    if (down.code !== 0) throw new Error(`sampan down failed with ${down.code}:\n${down.stdout}\n${down.stderr}`)
-    if (left.length > 0) throw new Error(`sampan down left processes behind: ${left.join(', ')}`)
+    if (problem) throw new Error(problem)
+    if (left.length > 0) throw new Error(`processes were left behind: ${left.join(', ')}`)
   }
   let stopped = false
   return {
     folder,
     kubeconfig,
     env,
-    greeting: started.stdout,
+    greeting: running.greeting,
     api,
     sampan,
     pids: () => processesOf(folder),
@@ -81,6 +85,47 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }
+    },
+  }
+}
+
+interface Running {
+  greeting: string
+  /** Says what went wrong, if something did. */
+  stop(): Promise<string | undefined>
+}
+
+async function startDetached(
+  options: ClusterOptions,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  sampan: (...args: string[]) => Promise<Ran>,
+): Promise<Running> {
+  const which = ['--name', 'test', '--data-dir', path.join(folder, 'data'), '--kubeconfig', env.KUBECONFIG as string]
+  const up = await sampan('up', '--detach', ...which, '--store', options.store ?? 'embedded', '--api-port', '0')
+  if (up.code !== 0) throw new Error(`sampan up failed with ${up.code}:\n${up.stdout}\n${up.stderr}`)
+  return {
+    greeting: up.stdout,
+    async stop() {
+      const down = await sampan('down', ...which)
+      return down.code === 0 ? undefined : `sampan down failed with ${down.code}:\n${down.stdout}\n${down.stderr}`
+    },
+  }
+}
+
+async function startBare(node: string, env: NodeJS.ProcessEnv): Promise<Running> {
+  const script = path.join(import.meta.dirname, 'bare-server.mjs')
+  const library = path.resolve(path.dirname(CLI), '..', 'cluster', 'index.js')
+  const child = spawn(node, [script, library, env.KUBECONFIG as string], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  const ready = await Promise.race([once(child.stdout, 'data'), ended.then(() => undefined)])
+  if (!ready) throw new Error('the API server ended before it was ready')
+  return {
+    greeting: String(ready[0]),
+    async stop() {
+      child.kill('SIGTERM')
+      const [code] = await ended
+      return code === 0 ? undefined : `the API server ended with ${code}`
     },
   }
 }

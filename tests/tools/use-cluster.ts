@@ -3,7 +3,7 @@ import type { Answer, ApiAccess } from './api.ts'
 import { type ClusterOptions, startTestCluster, type TestCluster } from './cluster.ts'
 
 /** One cluster for all tests of a file, with a namespace of that file's own. */
-export function useCluster(namespace: string, options: ClusterOptions = { store: 'memory' }) {
+export function useCluster(namespace: string, options: ClusterOptions = { controllers: false }) {
   let cluster: TestCluster | undefined
   beforeAll(async () => {
     cluster = await startTestCluster(options)

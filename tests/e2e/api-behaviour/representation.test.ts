@@ -84,7 +84,7 @@ describe('content types', () => {
   })
 
   test.each([
-    ['application/vnd.kubernetes.protobuf', 406],
+    ['application/vnd.kubernetes.protobuf', 200],
     ['application/vnd.kubernetes.protobuf,application/json', 200],
     ['application/vnd.kubernetes.protobuf, */*', 200],
     ['text/html', 406],
