@@ -3,12 +3,15 @@ import { deploymentKind } from '../../api/kinds/apps/deployment/kind.ts'
 import { configMapKind } from '../../api/kinds/core/config-map.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { resourceQuotaKind } from '../../api/kinds/core/resource-quota.ts'
+import { VirtualClock } from '../../base/virtual-clock.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/control-plane.ts'
 import { resourceQuotaController } from './controller.ts'
 
 let plane: ControlPlane
+let clock: VirtualClock
 beforeEach(async () => {
-  plane = await startControlPlane({ controllers: [resourceQuotaController] })
+  clock = new VirtualClock()
+  plane = await startControlPlane({ clock, controllers: [resourceQuotaController] })
 })
 afterEach(() => plane[Symbol.asyncDispose]())
 
@@ -50,6 +53,34 @@ describe('resourceQuotaController', () => {
     expect(await used()).toEqual({ pods: '1', 'count/pods': '1' })
     await pods().patch('a', { status: { phase: 'Succeeded' } }, { subresource: 'status' })
     expect(await used()).toEqual({ pods: '0', 'count/pods': '1' })
+  })
+
+  it('a pod that should have ended long ago uses nothing any more', async () => {
+    await createQuota({ pods: '10', 'count/pods': '10' })
+    await createPod('stuck', { nodeName: 'n', terminationGracePeriodSeconds: 30 })
+    await createPod('fine', { nodeName: 'n' })
+    await pods().delete('stuck')
+    await plane.settled()
+    await clock.advanceAsync(59_000)
+    expect(await used()).toEqual({ pods: '2', 'count/pods': '2' })
+    await clock.advanceAsync(2_000)
+    expect(await used()).toEqual({ pods: '1', 'count/pods': '2' })
+    await pods().delete('stuck', { gracePeriodSeconds: 0 })
+    expect(await used()).toEqual({ pods: '1', 'count/pods': '1' })
+  })
+
+  it('is right after any number of changes', async () => {
+    await createQuota({ pods: '100', 'requests.cpu': '50', 'count/pods': '100' })
+    await Promise.all(Array.from({ length: 50 }, (_, i) => createPod(`p${i}`)))
+    await plane.settled()
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        i % 2 === 0
+          ? pods().delete(`p${i}`, { gracePeriodSeconds: 0 })
+          : pods().patch(`p${i}`, { status: { phase: 'Failed' } }, { subresource: 'status' }),
+      ),
+    )
+    expect(await used()).toEqual({ pods: '20', 'requests.cpu': '2', 'count/pods': '35' })
   })
 
   it('counts objects of any kind', async () => {

@@ -1,11 +1,12 @@
 import type { ResourceQuota } from '../../api/generated/core-v1.ts'
-import { measuredBy } from '../../api/kinds/core/quota/usage.ts'
 import { resourceQuotaKind } from '../../api/kinds/core/resource-quota.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { byNamespace, type Informer } from '../../client/informer.ts'
 import { type Controller, type ControllerContext, ownKey, type ReconcileQueue, watch } from '../controller.ts'
 import { resourceName, type ServedType, servedTypes } from '../served-types.ts'
-import { isChargedAlike, type Measured, usedBy } from './reconcile.ts'
+import { isChargedAlike } from './charged-alike.ts'
+import { Ledger, type Measured, measuredName } from './ledger.ts'
 
 const BY_NAMESPACE = 'namespace'
 
@@ -14,6 +15,7 @@ export function resourceQuotaController({ client, clock, informers }: Controller
   const quotas = informers.informer(resourceQuotaKind, { indexes: { [BY_NAMESPACE]: byNamespace } })
   const types = servedTypes(informers)
   const followed = new Map<string, { informer: Informer; unfollow: () => void }>()
+  const ledgers = new Map<string, Ledger>()
   let queue: ReconcileQueue | undefined
 
   function follow(type: ServedType): Informer {
@@ -23,47 +25,70 @@ export function resourceQuotaController({ client, clock, informers }: Controller
     const unfollow = informer.onChange((old, current) => {
       if (old && current && isChargedAlike(type, old, current)) return
       for (const quota of quotas.byIndex(BY_NAMESPACE, (current ?? old)!.metadata.namespace ?? ''))
-        for (const key of ownKey(undefined, quota)) queue?.add(key)
+        book(ownKey(undefined, quota)[0]!, type, old, current)
     })
     followed.set(resourceName(type), { informer, unfollow })
     return informer
   }
 
-  async function measure(quota: ResourceQuota): Promise<Measured[]> {
-    const wanted = new Set(Object.keys(quota.spec?.hard ?? {}).map((name) => resourceName(served(name))))
-    const charged = types.list().filter((type) => type.namespaced && wanted.has(resourceName(type)))
-    return Promise.all(
-      charged.map(async (type) => {
-        const informer = follow(type)
-        await informer.synced
-        return { type, objects: informer.byIndex(BY_NAMESPACE, quota.metadata.namespace ?? '') }
-      }),
-    )
+  function book(
+    key: string,
+    type: ServedType,
+    old: KubernetesObject | undefined,
+    current: KubernetesObject | undefined,
+  ): void {
+    const ledger = ledgers.get(key)
+    if (!ledger?.measures(type)) return
+    ledger.change(type, old, current)
+    queue?.add(key)
+  }
+
+  async function ledgerOf(key: string, quota: ResourceQuota): Promise<Ledger> {
+    const known = ledgers.get(key)
+    if (known && known.validUntil > clock.now() && deepEqual(known.spec, quota.spec)) return known
+    await Promise.all(typesOf(quota).map((type) => follow(type).synced))
+    // From here on without a pause: the ledger hears of every change after the objects it was opened with.
+    const ledger = new Ledger(quota.spec, measure(quota), clock.now())
+    ledgers.set(key, ledger)
+    return ledger
+  }
+
+  function typesOf(quota: ResourceQuota): ServedType[] {
+    const wanted = new Set(Object.keys(quota.spec?.hard ?? {}).map(measuredName))
+    return types.list().filter((type) => type.namespaced && wanted.has(resourceName(type)))
+  }
+
+  function measure(quota: ResourceQuota): Measured[] {
+    const namespace = quota.metadata.namespace ?? ''
+    return typesOf(quota).map((type) => ({ type, objects: follow(type).byIndex(BY_NAMESPACE, namespace) }))
   }
 
   return {
     name: 'resourcequota-controller',
     workers: 5,
     watches: [
-      watch(quotas, (old, current) => (current ? ownKey(old, current) : [])),
+      watch(quotas, ownKey),
       // A quota may count a kind that is defined later.
-      watch(types.definitions, () => quotas.list().flatMap((quota) => ownKey(undefined, quota))),
+      watch(types.definitions, () => {
+        ledgers.clear()
+        return quotas.list().flatMap((quota) => ownKey(undefined, quota))
+      }),
     ],
     start(own) {
       queue = own
     },
     async reconcile(key) {
       const quota = quotas.get(key)
-      if (!quota) return
+      if (!quota) return void ledgers.delete(key)
+      const ledger = await ledgerOf(key, quota)
       const hard = quota.spec?.hard ?? {}
-      const used = usedBy(quota, await measure(quota), clock.now())
-      if (deepEqual(quota.status?.hard ?? {}, hard) && deepEqual(quota.status?.used ?? {}, used)) return
-      await client.resource(resourceQuotaKind).updateStatus({ ...quota, status: { hard, used } })
+      const used = ledger.used()
+      if (!deepEqual(quota.status?.hard ?? {}, hard) || !deepEqual(quota.status?.used ?? {}, used))
+        await client.resource(resourceQuotaKind).updateStatus({ ...quota, status: { hard, used } })
+      if (Number.isFinite(ledger.validUntil)) return { retryAfter: ledger.validUntil - clock.now() }
     },
     async stop() {
       for (const { unfollow } of followed.values()) unfollow()
     },
   }
 }
-
-const served = (name: string) => ({ ...measuredBy(name), version: '', namespaced: true })
