@@ -51,7 +51,7 @@ export class RevisionHistory<O extends Versioned> {
       selector,
       informer: this.#revisions,
       dependents: this.#resource(owner),
-      owners: this.#context.client.resource(this.#ownerKind).namespace(namespace) as never,
+      owners: this.#context.client.resource(this.#ownerKind).namespace(namespace),
     })
     return claimed.sort(byRevision)
   }
@@ -117,7 +117,9 @@ export class RevisionHistory<O extends Versioned> {
 
 /** A strategic merge patch that brings the template back: what `kubectl rollout undo` sends. */
 function templatePatch(template: PodTemplateSpec | undefined) {
-  return { spec: { template: { ...template, $patch: 'replace' } } }
+  // Clients write an empty creation time into templates; it would tell equal ones apart.
+  const { creationTimestamp: _, ...metadata } = template?.metadata ?? {}
+  return { spec: { template: { ...template, metadata, $patch: 'replace' } } }
 }
 
 /** The template that a revision keeps. */

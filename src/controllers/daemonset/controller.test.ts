@@ -44,14 +44,12 @@ async function schedule() {
   for (const pod of await bench.pods()) {
     if (pod.spec?.nodeName) continue
     const target = { kind: 'Node', name: nodeOf(pod) }
-    await bench
-      .resource(podKind)
-      .subresource('create', pod.metadata.name!, 'binding', {
-        apiVersion: 'v1',
-        kind: 'Binding',
-        metadata: { name: pod.metadata.name },
-        target,
-      })
+    await bench.resource(podKind).subresource('create', pod.metadata.name!, 'binding', {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: pod.metadata.name },
+      target,
+    })
   }
 }
 async function run(rounds = 20) {

@@ -81,7 +81,7 @@ export class DaemonSetReconciler {
       selector: compiledSelector(daemonSet.spec?.selector),
       informer: this.pods,
       dependents: client.resource(podKind).namespace(namespace),
-      owners: client.resource(daemonSetKind).namespace(namespace) as never,
+      owners: client.resource(daemonSetKind).namespace(namespace),
     })
   }
 

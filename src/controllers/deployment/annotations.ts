@@ -1,8 +1,8 @@
 import type { Deployment, ReplicaSet } from '../../api/generated/apps-v1.ts'
 import { maxSurge } from './limits.ts'
+import { REVISION, revisionOf } from './revision.ts'
 import { replicasOf } from './rollout.ts'
 
-export const REVISION = 'deployment.kubernetes.io/revision'
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history'
 const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
 const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas'
@@ -21,11 +21,6 @@ const NOT_COPIED = new Set([
 const MAX_HISTORY = 2000
 
 type Annotations = Readonly<Record<string, string>>
-
-export function revisionOf(object: Deployment | ReplicaSet): number {
-  const value = object.metadata.annotations?.[REVISION]
-  return value !== undefined && /^\d+$/.test(value) ? Number(value) : 0
-}
 
 function numberIn(replicaSet: ReplicaSet, annotation: string): number | undefined {
   const value = replicaSet.metadata.annotations?.[annotation]

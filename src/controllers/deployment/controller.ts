@@ -42,7 +42,7 @@ export function deploymentController(context: ControllerContext): Controller {
         selector: selectorOf(deployment),
         informer: replicaSets,
         dependents: client.resource(replicaSetKind).namespace(namespace),
-        owners: client.resource(deploymentKind).namespace(namespace) as never,
+        owners: client.resource(deploymentKind).namespace(namespace),
       })
       return reconciler.reconcile(deployment, claimed)
     },

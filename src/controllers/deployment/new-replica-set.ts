@@ -21,15 +21,17 @@ export function hasTemplate(replicaSet: ReplicaSet, deployment: Deployment): boo
   return deepEqual(withoutHash(replicaSet.spec?.template), withoutHash(deployment.spec?.template))
 }
 
+/** Clients write an empty creation time into templates; it says as little about the pods as our own label does. */
 function withoutHash(template: PodTemplateSpec | undefined): PodTemplateSpec {
-  const { [HASH_LABEL]: _, ...labels } = template?.metadata?.labels ?? {}
-  return { ...template, metadata: { ...template?.metadata, labels } }
+  const { creationTimestamp: _, labels, ...metadata } = template?.metadata ?? {}
+  const { [HASH_LABEL]: __, ...others } = labels ?? {}
+  return { ...template, metadata: { ...metadata, labels: others } }
 }
 
 /** The ReplicaSet for the template of the Deployment. Its name follows from the template, so it is made only once. */
 export function newReplicaSet(deployment: Deployment, old: readonly ReplicaSet[], revision: number): ReplicaSet {
   const { selector, template, minReadySeconds } = deployment.spec!
-  const hash = templateHash(template, deployment.status?.collisionCount)
+  const hash = templateHash(withoutHash(template), deployment.status?.collisionCount)
   const labels = { ...template.metadata?.labels, [HASH_LABEL]: hash }
   return {
     apiVersion: 'apps/v1',

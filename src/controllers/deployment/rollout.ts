@@ -1,4 +1,5 @@
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/generated/apps-v1.ts'
+import { revisionOf } from './revision.ts'
 
 /** A Deployment and its ReplicaSets at one moment. */
 export interface Rollout {
@@ -36,9 +37,9 @@ export function isComplete(deployment: Deployment, status: DeploymentStatus): bo
   )
 }
 
-/** Oldest first; names decide between those of the same second. */
+/** Oldest first. Times are whole seconds: within one of them revisions decide. */
 export function byAge(a: ReplicaSet, b: ReplicaSet): number {
   const [left, right] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']
   if (left !== right) return left < right ? -1 : 1
-  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1
+  return revisionOf(a) - revisionOf(b) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)
 }

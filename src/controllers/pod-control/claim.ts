@@ -16,7 +16,7 @@ export interface Claim<T extends KubernetesObject> {
   /** What else a dependent must be like; by default nothing. */
   readonly accepts?: (object: T) => boolean
   /** The resource of the owner, in its namespace. */
-  readonly owners: ResourceClient<KubernetesObject>
+  readonly owners: { get(name: string): Promise<KubernetesObject> }
 }
 
 /**

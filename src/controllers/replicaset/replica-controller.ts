@@ -97,7 +97,7 @@ class ReplicaLoop<T extends Replicated> {
       selector: this.#replicated.selectorOf(owner),
       informer: this.#pods,
       dependents: client.resource(podKind).namespace(namespace),
-      owners: client.resource(this.#replicated.kind).namespace(namespace) as never,
+      owners: client.resource(this.#replicated.kind).namespace(namespace),
     })
     return { active: all.filter(isActive), terminating: all.filter((pod) => isTerminating(pod) && !isFinished(pod)) }
   }

@@ -83,7 +83,7 @@ class StatefulSetLoop {
       accepts: (pod) => ordinalOf(set, pod) !== undefined,
       informer: this.#pods,
       dependents: client.resource(podKind).namespace(splitKey(key).namespace),
-      owners: this.#resource(key) as never,
+      owners: this.#resource(key),
     })
   }
 
