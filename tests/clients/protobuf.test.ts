@@ -33,7 +33,8 @@ const CREATED: readonly (readonly [line: string, path: string])[] = [
 /** Without what no two objects have in common. */
 function comparable(object: Json): unknown {
   const { metadata, ...rest } = structuredClone(object) as Record<string, Record<string, unknown>>
-  const fields = (metadata?.managedFields as { fieldsV1: unknown }[]).map((entry) => entry.fieldsV1)
+  const managed = (metadata?.managedFields ?? []) as { fieldsV1: unknown }[]
+  const fields = managed.map((entry) => entry.fieldsV1)
   const text = JSON.stringify({ labels: metadata?.labels, fields, ...rest })
   return JSON.parse(text, (key, value) =>
     /^(clusterIPs?|nodePort|f:clusterIPs?|uid|(batch.kubernetes.io\/)?controller-uid)$/.test(key) ? undefined : value,
@@ -71,7 +72,8 @@ describe.runIf(kubectlRunsHere).each(['1.33', '1.36'])('kubectl %s', (version) =
     expect(await kubectl('auth whoami')).toContain('system:masters')
     expect(await kubectl(`describe -n ${byProtobuf} deployment web`)).toMatch(/^Replicas: +0 desired/m)
     expect(await kubectl(`describe -n ${byProtobuf} service svc`)).toMatch(/^TargetPort: +8080\/TCP/m)
-    expect(await kubectl(`describe -n ${byProtobuf} quota q`)).toMatch(/cpu +0? *500m|cpu.*500m/)
+    expect(await kubectl(`describe -n ${byProtobuf} cronjob cj`)).toMatch(/^Schedule: +@daily/m)
+    expect(await kubectl(`describe -n ${byProtobuf} pdb p`)).toMatch(/^Min available: +50%/m)
     expect(await kubectl(`describe -n ${byProtobuf} secret s`)).toMatch(/^a: +1 bytes/m)
   })
 
@@ -104,6 +106,17 @@ describe('content types', () => {
     const answer = expectStatus(await server.api.get(path, { accept }), 200)
     expect(answer.headers['content-type']).toBe(contentType)
     expect(answer.bytes.subarray(0, 4).equals(Buffer.from('k8s\0'))).toBe(contentType.startsWith(PROTOBUF))
+  })
+
+  test('a watch sends events behind their length', async () => {
+    expectStatus(await server.api.create(path, { metadata: { name: 'watched' } }), 201)
+    const watch = `${path}?watch=true&resourceVersion=0&timeoutSeconds=1`
+    const { bytes, headers } = expectStatus(await server.api.get(watch, { accept: `${PROTOBUF};stream=watch` }), 200)
+    expect(headers['content-type']).toBe(`${PROTOBUF};stream=watch`)
+    const frames: Buffer[] = []
+    for (let start = 0; start < bytes.length; start += 4 + bytes.readUInt32BE(start))
+      frames.push(bytes.subarray(start + 4, start + 4 + bytes.readUInt32BE(start)))
+    expect(frames.filter((frame) => frame.includes('\x05ADDED') && frame.includes('watched'))).toHaveLength(1)
   })
 
   test.each([

@@ -7,6 +7,7 @@ import type { OpenWatch } from '../registry/watch.ts'
 import type { FrameEncoding } from '../watch-cache/watcher.ts'
 import { eventView, listView, objectView, type ViewContext } from './answer-body.ts'
 import { listMetaOf } from './list-body.ts'
+import { PROTOBUF_TYPE } from './media-type.ts'
 import type { WatchFrames } from './watch-frames.ts'
 
 /** An answer in protobuf, in the view that was asked for. */
@@ -33,6 +34,7 @@ const itemsOf = (kind: Kind, page: ObjectPage) =>
 export function protobufFrames(open: OpenWatch, context: ViewContext): WatchFrames {
   const isView = context.negotiated.as !== 'object'
   return {
+    contentType: `${PROTOBUF_TYPE};stream=watch`,
     encoding: isView ? viewEncoding(open, context) : plainEncoding(open),
     frame: (type, object) => encodeEvent(type, encodeObject(object)),
   }

@@ -7,6 +7,7 @@ import { eventView, type ViewContext } from './answer-body.ts'
 
 /** How a watch writes its events down. */
 export interface WatchFrames {
+  readonly contentType: string
   /** Events of objects. Watches with the same encoding share one frame. */
   readonly encoding: FrameEncoding
   /** An event of something that is not stored: a bookmark, a Status. */
@@ -22,8 +23,9 @@ const TAIL = Buffer.from('}\n')
 
 /** One line of JSON per event. */
 export function jsonFrames(open: OpenWatch, context: ViewContext, clock: Clock): WatchFrames {
-  const encoding = context.negotiated.as === 'object' ? plainEncoding(open) : viewEncoding(open, context, clock)
-  return { encoding, frame: jsonFrame }
+  const { as, contentType } = context.negotiated
+  const encoding = as === 'object' ? plainEncoding(open) : viewEncoding(open, context, clock)
+  return { contentType, encoding, frame: jsonFrame }
 }
 
 const jsonFrame = (type: string, object: unknown) => Buffer.from(`${JSON.stringify({ type, object })}\n`)

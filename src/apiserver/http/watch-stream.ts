@@ -24,7 +24,7 @@ export function streamWatch(
   const frames = negotiated.format === 'protobuf' ? protobufFrames(open, context) : jsonFrames(open, context, clock)
   return new Promise((resolve) => {
     const { signal } = exchange
-    const out = exchange.open(200, { 'content-type': negotiated.contentType, 'cache-control': 'no-cache, private' })
+    const out = exchange.open(200, { 'content-type': frames.contentType, 'cache-control': 'no-cache, private' })
     let stop = () => {}
     let isOver = false
     const end = () => {

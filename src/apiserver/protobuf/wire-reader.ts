@@ -6,10 +6,14 @@ export class WireError extends Error {}
 export const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
 const TWO_32 = 2 ** 32
+/** Longer texts are worth a call into the engine. */
+const SHORT_TEXT = 64
 
 /** A place in bytes of protobuf's wire format. Everything it reads is checked against their end. */
 export class WireReader {
   readonly #bytes: Buffer
+  /** All bytes as characters, made once: short texts are cut out of it. */
+  #characters: string | undefined
   at = 0
 
   constructor(bytes: Buffer) {
@@ -68,10 +72,20 @@ export class WireReader {
     const stop = this.endOfBytes(end)
     const start = this.at
     this.at = stop
+    if (stop - start <= SHORT_TEXT && this.#isAscii(start, stop)) {
+      this.#characters ??= this.#bytes.toString('latin1')
+      return this.#characters.substring(start, stop)
+    }
     const text = this.#bytes.toString('utf8', start, stop)
     if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, stop)))
       throw new WireError('a string is no valid UTF-8')
     return text
+  }
+
+  #isAscii(start: number, stop: number): boolean {
+    const bytes = this.#bytes
+    for (let at = start; at < stop; at++) if (bytes[at]! > 0x7f) return false
+    return true
   }
 
   skip(wireType: number, end: number): void {
