@@ -94,7 +94,7 @@ const rows: [string, Check, string, string[]][] = [
   ['cidr', ip.isCidr, '2001:db8::/64', []],
   ['cidr', ip.isCidr, '10.0.0.0', ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
   ['cidr', ip.isCidr, '10.0.0.0/33', ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
-  ['cidr', ip.isCidr, '10.0.0.0/08', ['must not have leading 0s in prefix length']],
+  ['cidr', ip.isCidr, '10.0.0.0/08', ['must not have leading 0s in IP or prefix length']],
 ]
 
 describe('checks', () => {

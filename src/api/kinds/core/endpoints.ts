@@ -2,9 +2,9 @@ import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '.
 import { defineKind } from '../../kind.ts'
 import { type FieldError, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { ipWarnings, validateEndpointIP, validateIP } from '../../meta/ip-validation.ts'
 import { isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../../meta/names.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
-import { ipWarnings, validateEndpointIP, validateIP } from '../networking/ip-validation.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 import { addInvalid, validateProtocol } from './service/port-validation.ts'
 

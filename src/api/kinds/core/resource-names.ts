@@ -1,4 +1,4 @@
-import { type FieldError, invalid } from '../../meta/field-error.ts'
+import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts'
 import type { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
 
@@ -32,10 +32,13 @@ const integerResources = new Set(COUNTED)
 const quotaResources = new Set(QUOTA)
 const standardResources = new Set([...QUOTA, 'storage'])
 
-const isHugePages = (name: string) => name.startsWith('hugepages-')
+const POD_LEVEL = ['cpu', 'hugepages-', 'memory']
+
+export const isHugePages = (name: string) => name.startsWith('hugepages-')
 const isNative = (name: string) => !name.includes('/') || name.includes('kubernetes.io/')
 const isExtended = (name: string) =>
   !isNative(name) && !name.startsWith('requests.') && isQualifiedName(`requests.${name}`).length === 0
+export const isPodLevelResource = (name: string) => name === 'cpu' || name === 'memory' || isHugePages(name)
 
 export const isStandardQuotaResource = (name: string) =>
   quotaResources.has(name) || isHugePages(name) || name.startsWith('requests.hugepages-')
@@ -59,11 +62,17 @@ export function validateQuotaResourceName(name: string, path: FieldPath): FieldE
 }
 
 export function validateContainerResourceName(name: string, path: FieldPath): FieldError[] {
+  if (containerResources.has(name)) return []
   const errors = validateResourceName(name, path)
   if (!name.includes('/')) {
-    if (!containerResources.has(name) && !isHugePages(name))
-      errors.push(invalid(path, name, 'must be a standard resource for containers'))
+    if (!isHugePages(name)) errors.push(invalid(path, name, 'must be a standard resource for containers'))
   } else if (!isNative(name) && !isExtended(name))
     errors.push(invalid(path, name, "doesn't follow extended resource name standard"))
   return errors
+}
+
+/** Only some resources can be asked for by the pod as a whole. */
+export function validatePodResourceName(name: string, path: FieldPath): FieldError[] {
+  const errors = validateResourceName(name, path)
+  return errors.length > 0 || isPodLevelResource(name) ? errors : [notSupported(path, name, POD_LEVEL)]
 }

@@ -2,10 +2,10 @@ import { parseSloppyIP } from '../../../base/ip-address.ts'
 import type { Endpoint, EndpointHints, EndpointPort, EndpointSlice } from '../../generated/discovery-v1.ts'
 import { duplicate, type FieldError, invalid, notSupported, required, tooMany } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { validateCanonicalIP, validateEndpointIP, validateIP } from '../../meta/ip-validation.ts'
 import { validateLabels } from '../../meta/labels-validation.ts'
 import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from '../../meta/names.ts'
 import { addInvalid, PROTOCOLS } from '../core/service/port-validation.ts'
-import { validateCanonicalIP, validateEndpointIP, validateIP } from '../networking/ip-validation.ts'
 
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6'] as const
 const MAX_ENDPOINTS = 1000

@@ -3,9 +3,9 @@ import type { EndpointSlice } from '../../generated/discovery-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { ipWarnings } from '../../meta/ip-validation.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
-import { ipWarnings } from '../networking/ip-validation.ts'
 import { validateEndpointSlice } from './endpoint-slice-validation.ts'
 
 /** The controllers write canonical addresses only, and often: their slices are not searched for bad ones. */

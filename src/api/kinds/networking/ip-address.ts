@@ -3,12 +3,12 @@ import type { IPAddress, ParentReference } from '../../generated/networking-v1.t
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { canonicalIPMessages } from '../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isPathSegmentName } from '../../meta/names.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { addInvalid } from '../core/service/port-validation.ts'
 import { validateSegment } from './ingress/backend-validation.ts'
-import { canonicalIPMessages } from './ip-validation.ts'
 
 const PARENT_REF = FieldPath.root('spec').child('parentRef')
 

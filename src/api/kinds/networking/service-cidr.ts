@@ -3,10 +3,10 @@ import type { ServiceCIDR } from '../../generated/networking-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { validateCanonicalCIDR } from '../../meta/ip-validation.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
-import { validateCanonicalCIDR } from './ip-validation.ts'
 
 const CIDRS = FieldPath.root('spec').child('cidrs')
 

@@ -9,7 +9,7 @@ import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label, isPathSegmentName } from '../../../meta/names.ts'
 import { isNegative, isZero, parseQuantity } from '../../../meta/quantity.ts'
 import { refuseField } from '../../core/pod/pod-check.ts'
-import { checkContainerResourceName } from '../../core/pod/resource-names.ts'
+import { validateContainerResourceName } from '../../core/resource-names.ts'
 
 /** What a metric of each type carries, in the field of that name. */
 const SOURCES = {
@@ -70,7 +70,7 @@ function checkResourceSource(
 ): void {
   const name = metric[field]?.name
   if (!name) errors.push(required(path.child('name'), 'must specify a resource name'))
-  else if (field === 'containerResource') checkContainerResourceName(name, path.child('name'), errors)
+  else if (field === 'containerResource') errors.push(...validateContainerResourceName(name, path.child('name')))
   if (field === 'containerResource') {
     const container = metric.containerResource?.container
     if (!container) errors.push(required(path.child('container'), 'must specify a container'))

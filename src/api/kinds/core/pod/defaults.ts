@@ -8,9 +8,9 @@ import type {
   PodTemplateSpec,
   Probe,
 } from '../../../generated/core-v1.ts'
+import { isOvercommitAllowed, isPodLevelResource } from '../resource-names.ts'
 import { dropDisabledFields } from './disabled-fields.ts'
 import { defaultPullPolicy } from './image.ts'
-import { isOvercommitAllowed, isPodLevelResource } from './resource-names.ts'
 import { aggregateRequests, canonicalResources } from './resources.ts'
 import { volumeDefaults } from './volume-defaults.ts'
 

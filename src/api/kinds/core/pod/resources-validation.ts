@@ -11,26 +11,26 @@ import {
   type Quantity,
   value,
 } from '../../../meta/quantity.ts'
-import { NOT_NEGATIVE, type PodCheck, refuseField } from './pod-check.ts'
 import {
-  checkContainerResourceName,
-  checkPodResourceName,
-  isHugePageResource,
-  isIntegerResource,
+  isHugePages,
+  isIntegerResourceName,
   isOvercommitAllowed,
-} from './resource-names.ts'
+  validateContainerResourceName,
+  validatePodResourceName,
+} from '../resource-names.ts'
+import { NOT_NEGATIVE, type PodCheck, refuseField } from './pod-check.ts'
 import { aggregateLimits, aggregateRequests, parseAmount, quantityIn, type ResourceList } from './resources.ts'
 
-type NameCheck = (name: string, path: FieldPath, errors: FieldError[]) => void
+type NameCheck = (name: string, path: FieldPath) => FieldError[]
 
 export function validateContainerResources(check: PodCheck, resources: ResourceRequirements, path: FieldPath): void {
-  checkRequirements(resources, path, checkContainerResourceName, check.errors)
+  checkRequirements(resources, path, validateContainerResourceName, check.errors)
   if (resources.claims) checkClaims(check, resources.claims, path.child('claims'))
 }
 
 /** What running the pod costs beside its containers; counted like limits. */
 export function validateOverhead(overhead: ResourceList, path: FieldPath, errors: FieldError[]): void {
-  checkRequirements({ limits: overhead }, path, checkContainerResourceName, errors)
+  checkRequirements({ limits: overhead }, path, validateContainerResourceName, errors)
 }
 
 /** Resources of the pod as a whole (KEP-2837). */
@@ -41,7 +41,7 @@ export function validatePodResources(spec: PodSpec, path: FieldPath, errors: Fie
     return
   }
   if (resources.claims) errors.push(forbidden(path.child('claims'), 'claims may not be set for Resources at pod-level'))
-  checkRequirements(resources, path, checkPodResourceName, errors)
+  checkRequirements(resources, path, validatePodResourceName, errors)
   checkAgainstContainers(spec, resources, path, errors)
 }
 
@@ -56,18 +56,18 @@ function checkRequirements(
   let hugePages = false
   for (const resource in limits) {
     const at = path.child('limits').key(resource)
-    name(resource, at, errors)
+    errors.push(...name(resource, at))
     checkQuantity(resource, limits[resource]!, at, errors)
     computes ||= resource === 'cpu' || resource === 'memory'
-    hugePages ||= isHugePageResource(resource)
+    hugePages ||= isHugePages(resource)
   }
   for (const resource in requests) {
     const at = path.child('requests').key(resource)
-    name(resource, at, errors)
+    errors.push(...name(resource, at))
     const quantity = checkQuantity(resource, requests[resource]!, at, errors)
     if (quantity) checkRequestWithinLimit(resource, quantity, requests, limits, path, errors)
     computes ||= resource === 'cpu' || resource === 'memory'
-    hugePages ||= isHugePageResource(resource)
+    hugePages ||= isHugePages(resource)
   }
   if (hugePages && !computes) errors.push(forbidden(path, 'HugePages require cpu or memory'))
 }
@@ -109,9 +109,9 @@ function checkQuantity(
     return undefined
   }
   if (isNegative(quantity)) errors.push(invalid(path, text, NOT_NEGATIVE))
-  if (isIntegerResource(resource) && milliValue(quantity) % 1000 !== 0)
+  if (isIntegerResourceName(resource) && milliValue(quantity) % 1000 !== 0)
     errors.push(invalid(path, text, 'must be an integer'))
-  if (isHugePageResource(resource) && !isMultipleOfPage(resource, quantity))
+  if (isHugePages(resource) && !isMultipleOfPage(resource, quantity))
     errors.push(invalid(path, text, `${text} is not positive integer multiple of ${resource}`))
   return quantity
 }
@@ -131,7 +131,7 @@ function checkAgainstContainers(
   for (const [resource, sum] of aggregateRequests(spec))
     checkCovers('requests', resource, sum, resources.requests, path, errors)
   for (const [resource, sum] of aggregateLimits(spec))
-    if (isHugePageResource(resource)) checkCovers('limits', resource, sum, resources.limits, path, errors)
+    if (isHugePages(resource)) checkCovers('limits', resource, sum, resources.limits, path, errors)
   spec.containers.forEach((container) => {
     for (const resource in container.resources?.limits) {
       const ofContainer = quantityIn(container.resources.limits, resource)

@@ -1,7 +1,8 @@
+import { parseIP } from '../../../../base/ip-address.ts'
 import type { ContainerStatus, Pod, PodCondition } from '../../../generated/core-v1.ts'
 import { duplicate, type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
-import { ipFamily, isIpAddress } from '../../../meta/ip-validation.ts'
+import { isIpAddress } from '../../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isQualifiedName } from '../../../meta/names.ts'
 import { validateAnnotationUpdate } from './annotations-validation.ts'
 import { refuse, refuseField } from './pod-check.ts'
@@ -93,7 +94,7 @@ function checkAddresses(
   ips.forEach((ip, i) => {
     refuse(errors, path.index(i), ip, isIpAddress(ip))
   })
-  const families = ips.map(ipFamily).filter((family) => family !== 0)
+  const families = ips.map((ip) => parseIP(ip)?.family).filter((family) => family !== undefined)
   if (new Set(families).size < families.length)
     errors.push(invalid(path, addresses, 'may specify no more than one IP for each IP family'))
 }

@@ -4,8 +4,9 @@ import { parseTime } from '../../../meta/time.ts'
 import { aggregateLimits, aggregateRequests } from '../pod/resources.ts'
 import { quantityIn } from '../resource-list.ts'
 
+import { isHugePages } from '../resource-names.ts'
+
 const COMPUTE = new Set(['cpu', 'memory', 'ephemeral-storage'])
-const isHugePages = (name: string) => name.startsWith('hugepages-')
 /** Of a domain that is not Kubernetes' own: `example.com/gpu`. */
 const isExtended = (name: string) => name.includes('/') && !name.includes('kubernetes.io/')
 

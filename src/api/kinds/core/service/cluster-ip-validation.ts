@@ -2,7 +2,7 @@ import { parseIP } from '../../../../base/ip-address.ts'
 import type { Service, ServiceSpec } from '../../../generated/core-v1.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
-import { validateIP } from '../../networking/ip-validation.ts'
+import { validateIP } from '../../../meta/ip-validation.ts'
 import { CLUSTER_IP_NONE, isEmpty, isHeadless, needsClusterIP, specOf } from './service-type.ts'
 
 const SPEC = FieldPath.root('spec')

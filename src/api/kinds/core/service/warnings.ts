@@ -1,6 +1,6 @@
 import type { Service, ServiceSpec } from '../../../generated/core-v1.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
-import { cidrWarnings, ipWarnings } from '../../networking/ip-validation.ts'
+import { cidrWarnings, ipWarnings } from '../../../meta/ip-validation.ts'
 import { CLUSTER_IP_NONE, isEmpty, specOf } from './service-type.ts'
 import { TOPOLOGY_HINTS_ANNOTATION, TOPOLOGY_MODE_ANNOTATION } from './validation.ts'
 

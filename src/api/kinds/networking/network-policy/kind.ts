@@ -1,10 +1,10 @@
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicySpec } from '../../../generated/networking-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
+import { cidrWarnings } from '../../../meta/ip-validation.ts'
 import { builtinSchema } from '../../../schema/builtin.ts'
 import { raiseGeneration } from '../../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../../core/printed-columns.ts'
-import { cidrWarnings } from '../ip-validation.ts'
 import { formatPodSelector } from './pod-selector.ts'
 import { validateNetworkPolicy } from './validation.ts'
 

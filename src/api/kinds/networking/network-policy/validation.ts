@@ -2,10 +2,10 @@ import { cidrContainsCIDR, parseSloppyCIDR } from '../../../../base/ip-address.t
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../../generated/networking-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
+import { validateCIDR } from '../../../meta/ip-validation.ts'
 import { isPortName, isPortNumber } from '../../../meta/names.ts'
 import { validateSelector } from '../../core/pod/label-selectors.ts'
 import { addInvalid } from '../../core/service/port-validation.ts'
-import { validateCIDR } from '../ip-validation.ts'
 
 const SPEC = FieldPath.root('spec')
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
