@@ -12,11 +12,13 @@ import { endpointSliceController } from './endpointslice/controller.ts'
 import { endpointSliceMirroringController } from './endpointslice-mirroring/controller.ts'
 import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts'
 import { jobController } from './job/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
+import { persistentVolumeBinderController } from './persistent-volume-binder/controller.ts'
 import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
 import { replicaSetController } from './replicaset/controller.ts'
 import { replicationControllerController } from './replication-controller/controller.ts'
@@ -67,4 +69,6 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'clusterrole-aggregation-controller': clusterRoleAggregationController,
   'job-controller': jobController,
   'cronjob-controller': cronJobController,
+  'horizontal-pod-autoscaler-controller': horizontalPodAutoscalerController,
+  'persistentvolume-binder-controller': persistentVolumeBinderController,
 }
