@@ -94,6 +94,19 @@ describe('disruptionController', () => {
     expect(await status()).toMatchObject({ expectedPods: 0, currentHealthy: 0 })
   })
 
+  it('counts anew for a budget of the same name, and when it selects otherwise', async () => {
+    await createPod('a')
+    await setCondition('a', 'Ready', 'True')
+    await createBudget({ minAvailable: 1 })
+    expect(await status()).toMatchObject({ expectedPods: 1, currentHealthy: 1 })
+    await budgets().delete('b')
+    await createPod('b')
+    await createBudget({ minAvailable: 1 })
+    expect(await status()).toMatchObject({ expectedPods: 2, currentHealthy: 1 })
+    await budgets().patch('b', { spec: { selector: { matchLabels: { app: 'other' } } } })
+    expect(await status()).toMatchObject({ expectedPods: 0, currentHealthy: 0 })
+  })
+
   it('follows the scale of the controller', async () => {
     const owner = await createSet(2)
     await createPod('a', owner)

@@ -12,14 +12,16 @@ const selectors = new WeakMap<PodDisruptionBudget, Selector>()
 export const selectorOf = (budget: PodDisruptionBudget): Selector =>
   getOrCreate(selectors, budget, () => compileLabelSelector(budget.spec?.selector as LabelSelector | undefined))
 
-export const isReady = (pod: Pod) => isConditionTrue(pod.status?.conditions, 'Ready')
+const isReady = (pod: Pod) => isConditionTrue(pod.status?.conditions, 'Ready')
+
+export const isHealthy = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isReady(pod)
 
 export const controllerOf = (pod: Pod): OwnerReference | undefined =>
   pod.metadata.ownerReferences?.find((reference) => reference.controller)
 
 /** Does a budget see no difference between these two states of a pod? */
 export const countsAlike = (old: Pod, current: Pod) =>
-  isReady(old) === isReady(current) &&
+  isHealthy(old) === isHealthy(current) &&
   old.metadata.deletionTimestamp === current.metadata.deletionTimestamp &&
   controllerOf(old)?.uid === controllerOf(current)?.uid &&
   deepEqual(old.metadata.labels, current.metadata.labels)

@@ -8,25 +8,29 @@ import { formatSelector } from '../../api/meta/label-selector.ts'
 import { formatTime, parseTime } from '../../api/meta/time.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { ControllerContext, ReconcileResult } from '../controller.ts'
-import { isReady, selectorOf } from './pods.ts'
+import { isHealthy, selectorOf } from './pods.ts'
 import type { ExpectedScales } from './scales.ts'
+import type { Tally } from './tally.ts'
 
 /** Milliseconds an eviction may take to become a deletion; after that it did not happen. */
 const DELETION_TIMEOUT = 2 * 60 * 1000
 
-type Context = Pick<ControllerContext, 'client' | 'clock' | 'events'>
+interface Context extends Pick<ControllerContext, 'client' | 'clock' | 'events'> {
+  readonly scales: ExpectedScales
+  findPod(namespace: string, name: string): Pod | undefined
+}
 
 export async function reconcileBudget(
   context: Context,
   budget: PodDisruptionBudget,
-  pods: readonly Pod[],
-  scales: ExpectedScales,
+  tally: Tally,
 ): Promise<ReconcileResult | void> {
-  if (pods.length === 0) context.events.event(budget, 'Normal', 'NoPods', 'No matching pods found')
+  if (tally.total === 0) context.events.event(budget, 'Normal', 'NoPods', 'No matching pods found')
   try {
-    const expected = await expectedPods(context, budget, pods, scales)
-    const { disruptedPods, recheckAt } = stillExpected(context, budget, pods)
-    await write(context, budget, statusOf(context, budget, pods, expected, disruptedPods))
+    const expected = await expectedPods(context, budget, tally)
+    const { disruptedPods, recheckAt } = stillExpected(context, budget, tally)
+    const healthy = tally.healthy - disruptedPods.filter(isHealthy).length
+    await write(context, budget, statusOf(context, budget, expected, healthy, disruptedPods))
     if (recheckAt !== undefined) return { retryAfter: recheckAt - context.clock.now() }
   } catch (error) {
     if (error instanceof ApiError && error.code === 409) throw error
@@ -39,21 +43,16 @@ interface Expected {
   readonly desiredHealthy: number
 }
 
-async function expectedPods(
-  { events }: Context,
-  budget: PodDisruptionBudget,
-  pods: readonly Pod[],
-  scales: ExpectedScales,
-): Promise<Expected> {
+async function expectedPods({ events, scales }: Context, budget: PodDisruptionBudget, tally: Tally): Promise<Expected> {
   const { minAvailable, maxUnavailable } = budget.spec ?? {}
   if (maxUnavailable === undefined && typeof minAvailable !== 'string')
-    return { count: minAvailable === undefined ? 0 : pods.length, desiredHealthy: minAvailable ?? 0 }
-  const { count, unmanaged } = await scales.of(pods).catch((error: Error) => {
+    return { count: minAvailable === undefined ? 0 : tally.total, desiredHealthy: minAvailable ?? 0 }
+  const count = await scales.of(tally.controllers).catch((error: Error) => {
     const message = `Failed to calculate the number of expected pods: ${error.message}`
     events.event(budget, 'Warning', 'CalculateExpectedPodCountFailed', message)
     throw error
   })
-  if (unmanaged.length > 0) reportUnmanaged(events, budget)
+  if (tally.unmanaged > 0) reportUnmanaged(events, budget)
   if (maxUnavailable === undefined) return { count, desiredHealthy: scaledValue(minAvailable!, count, 'up') ?? 0 }
   return { count, desiredHealthy: Math.max(0, count - (scaledValue(maxUnavailable, count, 'up') ?? 0)) }
 }
@@ -65,21 +64,20 @@ function reportUnmanaged(events: Context['events'], budget: PodDisruptionBudget)
 }
 
 /** Of the pods that were allowed to be evicted, those that still may be on their way out. */
-function stillExpected({ clock, events }: Context, budget: PodDisruptionBudget, pods: readonly Pod[]) {
-  const disruptedPods: Record<string, string> = {}
+function stillExpected({ clock, events, findPod }: Context, budget: PodDisruptionBudget, tally: Tally) {
+  const disruptedPods: Pod[] = []
   let recheckAt: number | undefined
-  for (const pod of pods) {
-    const name = pod.metadata.name ?? ''
-    const allowedAt = budget.status?.disruptedPods?.[name]
-    if (allowedAt === undefined || pod.metadata.deletionTimestamp !== undefined) continue
+  const { namespace = '', name: budgetName } = budget.metadata
+  for (const [name, allowedAt] of Object.entries(budget.status?.disruptedPods ?? {})) {
+    const pod = findPod(namespace, name)
+    if (!pod || !tally.covers(pod) || pod.metadata.deletionTimestamp !== undefined) continue
     const until = (parseTime(allowedAt) ?? 0) + DELETION_TIMEOUT
     if (until <= clock.now()) {
-      const { namespace } = budget.metadata
-      const message = `Pod was expected by PDB ${namespace}/${budget.metadata.name} to be deleted but it wasn't`
+      const message = `Pod was expected by PDB ${namespace}/${budgetName} to be deleted but it wasn't`
       events.event(pod, 'Warning', 'NotDeleted', message)
       continue
     }
-    disruptedPods[name] = allowedAt
+    disruptedPods.push(pod)
     recheckAt = Math.min(recheckAt ?? until, until)
   }
   return { disruptedPods, recheckAt }
@@ -88,13 +86,10 @@ function stillExpected({ clock, events }: Context, budget: PodDisruptionBudget, 
 function statusOf(
   { clock }: Context,
   budget: PodDisruptionBudget,
-  pods: readonly Pod[],
   { count, desiredHealthy }: Expected,
-  disruptedPods: Record<string, string>,
+  currentHealthy: number,
+  disruptedPods: readonly Pod[],
 ): PodDisruptionBudgetStatus {
-  const isHealthy = (pod: Pod) =>
-    pod.metadata.deletionTimestamp === undefined && !Object.hasOwn(disruptedPods, pod.metadata.name!) && isReady(pod)
-  const currentHealthy = pods.filter(isHealthy).length
   // A budget without pods allows nothing, so that its first ones are safe until they have been counted.
   const disruptionsAllowed = count > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0
   const observedGeneration = budget.metadata.generation ?? 0
@@ -105,13 +100,14 @@ function statusOf(
     message: '',
     observedGeneration,
   }
+  const kept = disruptedPods.map(({ metadata }) => [metadata.name!, budget.status!.disruptedPods![metadata.name!]])
   return {
     observedGeneration,
     disruptionsAllowed,
     currentHealthy,
     desiredHealthy,
     expectedPods: count,
-    ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
+    ...(kept.length > 0 && { disruptedPods: Object.fromEntries(kept) }),
     conditions: conditionsWith(budget, condition, clock.now()),
   }
 }

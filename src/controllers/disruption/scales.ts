@@ -1,4 +1,3 @@
-import type { Pod } from '../../api/generated/core-v1.ts'
 import type { Kind } from '../../api/kind.ts'
 import { deploymentKind } from '../../api/kinds/apps/deployment/kind.ts'
 import { replicaSetKind } from '../../api/kinds/apps/replica-set/kind.ts'
@@ -9,7 +8,7 @@ import { type KubernetesObject, type OwnerReference, parseApiVersion } from '../
 import type { Informer } from '../../client/informer.ts'
 import { type ControllerContext, type Watch, watch } from '../controller.ts'
 import { resourceName, servedTypes } from '../served-types.ts'
-import { controllerOf } from './pods.ts'
+import type { PodController } from './tally.ts'
 
 interface Scalable extends KubernetesObject {
   readonly spec?: { replicas?: number; template?: { metadata?: { labels?: Record<string, string> } } }
@@ -20,10 +19,10 @@ interface Scale {
   readonly replicas: number
 }
 
-/** How many pods the controllers of some pods want to have together. */
+/** How many pods some controllers want to have together. */
 export interface ExpectedScales {
   readonly watches: readonly Watch[]
-  of(pods: readonly Pod[]): Promise<{ count: number; unmanaged: Pod[] }>
+  of(controllers: Iterable<PodController>): Promise<number>
 }
 
 export function expectedScales(
@@ -48,35 +47,30 @@ export function expectedScales(
   }
 
   /** Anything else that can be scaled is asked through its scale subresource. */
-  async function ask({ apiVersion, kind, name, uid }: OwnerReference, pod: Pod): Promise<Scale> {
+  async function ask({ reference, namespace, podName }: PodController): Promise<Scale> {
+    const { apiVersion, kind, name, uid } = reference
     const type = types.byKind(apiVersion, kind)
-    if (!type) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
+    if (!type) throw new Error(`found no controllers for pod ${JSON.stringify(podName)}`)
     try {
-      const resource = client.resource(type).namespace(pod.metadata.namespace ?? '')
+      const resource = client.resource(type).namespace(namespace)
       const scale = (await resource.subresource('get', name, 'scale')) as { spec?: { replicas?: number } }
       return { uid, replicas: scale.spec?.replicas ?? 0 }
     } catch (error) {
       if (!(error instanceof ApiError && error.code === 404)) throw error
-      if (error.details?.name) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
+      if (error.details?.name) throw new Error(`found no controllers for pod ${JSON.stringify(podName)}`)
       throw new Error(`${resourceName(type)} does not implement the scale subresource`)
     }
   }
 
   return {
     watches: [...known.values()].map((informer) => watchScale(informer, budgetsOf)),
-    async of(pods) {
-      const asked = new Set<string>()
+    async of(controllers) {
       const replicas = new Map<string, number>()
-      const unmanaged: Pod[] = []
-      for (const pod of pods) {
-        const reference = controllerOf(pod)
-        if (!reference) unmanaged.push(pod)
-        if (!reference || asked.has(reference.uid)) continue
-        asked.add(reference.uid)
-        const scale = find(reference, pod.metadata.namespace ?? '') ?? (await ask(reference, pod))
+      for (const controller of [...controllers]) {
+        const scale = find(controller.reference, controller.namespace) ?? (await ask(controller))
         replicas.set(scale.uid, scale.replicas)
       }
-      return { count: [...replicas.values()].reduce((sum, count) => sum + count, 0), unmanaged }
+      return [...replicas.values()].reduce((sum, count) => sum + count, 0)
     },
   }
 }

@@ -53,6 +53,13 @@ export function resourceQuotaController({ client, clock, informers }: Controller
     return ledger
   }
 
+  /** A quota of the same name that comes later counts anew: nobody told this ledger what happened in between. */
+  function forgetDeleted(old: ResourceQuota | undefined, current: ResourceQuota | undefined): string[] {
+    const keys = ownKey(old, current)
+    if (!current) for (const key of keys) ledgers.delete(key)
+    return current ? keys : []
+  }
+
   function typesOf(quota: ResourceQuota): ServedType[] {
     const wanted = new Set(Object.keys(quota.spec?.hard ?? {}).map(measuredName))
     return types.list().filter((type) => type.namespaced && wanted.has(resourceName(type)))
@@ -67,7 +74,7 @@ export function resourceQuotaController({ client, clock, informers }: Controller
     name: 'resourcequota-controller',
     workers: 5,
     watches: [
-      watch(quotas, ownKey),
+      watch(quotas, forgetDeleted),
       // A quota may count a kind that is defined later.
       watch(types.definitions, () => {
         ledgers.clear()
@@ -79,7 +86,7 @@ export function resourceQuotaController({ client, clock, informers }: Controller
     },
     async reconcile(key) {
       const quota = quotas.get(key)
-      if (!quota) return void ledgers.delete(key)
+      if (!quota) return
       const ledger = await ledgerOf(key, quota)
       const hard = quota.spec?.hard ?? {}
       const used = ledger.used()
