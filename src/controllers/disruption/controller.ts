@@ -64,7 +64,7 @@ export function disruptionController(context: ControllerContext): Controller {
   return {
     name: 'disruption-controller',
     workers: 5,
-    watches: [watch(budgets, ownKey), watch(pods, keysOfPod), ...scales.watches],
+    watches: [watch(budgets, forgetDeleted), watch(pods, keysOfPod), ...scales.watches],
     async reconcile(key) {
       if (key.startsWith(POD)) return clearStaleDisruption(client, clock, pods.get(key.slice(POD.length)))
       const budget = budgets.get(key)
