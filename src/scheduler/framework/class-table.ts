@@ -1,0 +1,93 @@
+import type { Pod } from '../../api/generated/core-v1.ts'
+import { formatSelector } from '../../api/meta/label-selector.ts'
+import { termMatches } from '../cache/affinity-term.ts'
+import type { ClusterState } from '../cache/cluster-state.ts'
+import { pinnedNodes } from '../cache/node-selection.ts'
+import { type PodFacts, podFacts } from '../cache/pod-facts.ts'
+import type { DefaultSelectors } from '../plugins/pod-topology-spread/default-selectors.ts'
+import { classSignature, withoutPinnedNodes } from './class-signature.ts'
+import { PodClass } from './pod-class.ts'
+import type { Profile } from './profile.ts'
+
+/** So many numbers may be remembered for all classes together. */
+const MAX_REMEMBERED = 16_000_000
+const NUMBERS_PER_NODE = 6
+const MIN_CLASSES = 64
+
+/** Pod and class, as they were found together. */
+export interface Classified {
+  readonly facts: PodFacts
+  readonly signature: string
+  readonly pinned: ReadonlySet<string> | undefined
+}
+
+/** The classes of pods met so far; those not met for long are forgotten. */
+export class ClassTable {
+  readonly #cluster: ClusterState
+  readonly #selectors: DefaultSelectors
+  /** The order is that of use. */
+  readonly #classes = new Map<string, PodClass>()
+  #generation: number
+
+  constructor(cluster: ClusterState, selectors: DefaultSelectors) {
+    this.#cluster = cluster
+    this.#selectors = selectors
+    this.#generation = cluster.generation
+  }
+
+  get size(): number {
+    return this.#classes.size
+  }
+
+  /** Changes when pods may have to be classified anew. */
+  get version(): number {
+    return this.#selectors.version + this.#cluster.counts.labelKeys.size
+  }
+
+  classify(pod: Pod, facts: PodFacts = podFacts(pod)): Classified {
+    const pinned = pinnedNodes(pod.spec!)
+    // Domains of a spread constraint are counted over the nodes that the affinity allows: then the names matter.
+    const isPinned = pinned !== undefined && !pod.spec!.topologySpreadConstraints?.length && hasUniformTerms(pod)
+    const belongsTo = pod.spec!.topologySpreadConstraints?.length ? '' : formatSelector(this.#selectors.selectorOf(pod))
+    const signature = classSignature(pod, this.#cluster.counts.labelKeys, belongsTo, isPinned)
+    return { facts, signature, pinned: isPinned ? pinned : undefined }
+  }
+
+  classOf(profile: Profile, { facts, signature, pinned }: Classified): PodClass {
+    if (this.#generation !== this.#cluster.generation) {
+      this.#classes.clear()
+      this.#generation = this.#cluster.generation
+    }
+    const known = this.#classes.get(signature)
+    if (known?.isCurrent(this.#concerns)) {
+      this.#classes.delete(signature)
+      this.#classes.set(signature, known)
+      return known
+    }
+    known?.release()
+    const pod = pinned ? withoutPinnedNodes(facts.pod) : facts.pod
+    const made = new PodClass(profile, pinned ? { ...facts, pod } : facts, this.#cluster)
+    this.#classes.delete(signature)
+    this.#classes.set(signature, made)
+    this.#forget()
+    return made
+  }
+
+  readonly #concerns = (carried: ClusterState['counts']['carried'][number], facts: PodFacts): boolean =>
+    termMatches(carried.term, facts.namespace, facts.pod.metadata.labels, this.#cluster.namespaceLabels)
+
+  #forget(): void {
+    const limit = Math.max(MIN_CLASSES, MAX_REMEMBERED / (NUMBERS_PER_NODE * this.#cluster.columns.capacity))
+    if (this.#classes.size <= limit) return
+    const [oldest, podClass] = this.#classes.entries().next().value!
+    this.#classes.delete(oldest)
+    podClass.release()
+  }
+}
+
+/** Terms that differ in more than the name cannot be taken apart. */
+function hasUniformTerms(pod: Pod): boolean {
+  return (
+    pod.spec!.affinity!.nodeAffinity!.requiredDuringSchedulingIgnoredDuringExecution!.nodeSelectorTerms.length === 1
+  )
+}

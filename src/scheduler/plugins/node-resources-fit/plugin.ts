@@ -1,0 +1,60 @@
+import type { NodeColumns } from '../../cache/node-columns.ts'
+import { PODS } from '../../cache/node-columns.ts'
+import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
+import { type ScoringStrategy, strategyScore } from './scoring-strategy.ts'
+
+/** One rejection per set of missing resources. */
+const rejections = new Map<string, Rejection>()
+
+function insufficient(names: readonly string[], resolvable: boolean): Rejection {
+  const key = `${resolvable}|${names.join('|')}`
+  const known = rejections.get(key)
+  if (known) return known
+  const reasons = names.map((name) => (name === 'pods' ? 'Too many pods' : `Insufficient ${name}`))
+  const rejection: Rejection = { plugin: 'NodeResourcesFit', reasons, resolvable }
+  rejections.set(key, rejection)
+  return rejection
+}
+
+interface Demand {
+  readonly amount: number
+  readonly allocatable: Float64Array
+  readonly requested: Float64Array
+  readonly name: string
+}
+
+/** The pods of a node must not ask for more than it has; by default emptier nodes are better. */
+export const nodeResourcesFit: SchedulerPlugin = {
+  name: 'NodeResourcesFit',
+  retryOn: ['NodeAdd', 'NodeUpdate', 'PodDelete', 'PodUpdate'],
+  forClass(pod, { columns }, args) {
+    const demands: Demand[] = [demand(columns, 'pods', 1)]
+    for (const [name, amount] of pod.requests) if (amount > 0) demands.push(demand(columns, name, amount))
+    const count = demands.length
+    return {
+      filterPods(node) {
+        for (let d = 0; d < count; d++) {
+          const { amount, allocatable, requested } = demands[d]!
+          if (requested[node]! + amount > allocatable[node]!) return missing(demands, node)
+        }
+        return undefined
+      },
+      scorePods: strategyScore(args.scoringStrategy as ScoringStrategy | undefined, pod, columns),
+    }
+  },
+}
+
+function demand(columns: NodeColumns, name: string, amount: number): Demand {
+  const place = name === 'pods' ? PODS : columns.resource(name)
+  return { amount, name, allocatable: columns.allocatable[place]!, requested: columns.requested[place]! }
+}
+
+function missing(demands: readonly Demand[], node: number): Rejection {
+  const short = demands.filter(({ amount, allocatable, requested }) => requested[node]! + amount > allocatable[node]!)
+  // More than the whole node has: no victim could help.
+  const resolvable = short.every(({ name, amount, allocatable }) => name === 'pods' || amount <= allocatable[node]!)
+  return insufficient(
+    short.map(({ name }) => name),
+    resolvable,
+  )
+}

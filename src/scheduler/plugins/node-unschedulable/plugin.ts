@@ -1,0 +1,19 @@
+import { isTolerated } from '../../cache/tolerations.ts'
+import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
+
+const UNSCHEDULABLE: Rejection = {
+  plugin: 'NodeUnschedulable',
+  reasons: ['node(s) were unschedulable'],
+  resolvable: false,
+}
+const TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
+
+/** Leaves cordoned nodes alone. */
+export const nodeUnschedulable: SchedulerPlugin = {
+  name: 'NodeUnschedulable',
+  retryOn: ['NodeAdd', 'NodeUpdate'],
+  forClass(pod, { columns }) {
+    if (isTolerated(TAINT, pod.pod.spec?.tolerations ?? [])) return undefined
+    return { filterNode: (node) => (columns.nodes[node]!.spec?.unschedulable ? UNSCHEDULABLE : undefined) }
+  },
+}

@@ -1,0 +1,138 @@
+import type { Random } from '../../base/random.ts'
+import { type Attempt, rejectionAt } from '../framework/decision.ts'
+import { type Diagnosis, histogram } from '../framework/diagnosis.ts'
+import type { DisruptionBudgets } from './disruption-budgets.ts'
+import { findVictims, hurtsLess, NO_VICTIMS, type Victims } from './victims.ts'
+
+const NOT_HELPFUL = 'Preemption is not helpful for scheduling'
+/** Where nothing can be remembered, a part of the nodes is enough, as long as it is not small. */
+const MIN_CANDIDATES = 100
+const CANDIDATE_SHARE = 0.1
+const MAX_REMEMBERED_CLASSES = 64
+
+interface Remembered {
+  read: number
+  budgets: number
+  readonly byNode: Map<number, Victims | string>
+}
+
+export type PreemptionResult = { readonly victims: Victims } | { readonly message: string }
+
+/** Chooses pods that have to make room for a more important one. Only chooses; `evict.ts` acts. */
+export class Preemption {
+  readonly #budgets: DisruptionBudgets
+  readonly #random: Random
+  /** What was found before for pods of the same class and priority, by node. */
+  readonly #remembered = new Map<string, Remembered>()
+
+  constructor(budgets: DisruptionBudgets, random: Random) {
+    this.#budgets = budgets
+    this.#random = random
+  }
+
+  /** `isLeaving`: pods that are on their way out although their objects do not say so yet. */
+  find(attempt: Attempt, diagnosis: Diagnosis, isLeaving: (uid: string) => boolean): PreemptionResult {
+    const refusal = this.#whyNotEligible(attempt, isLeaving)
+    if (refusal !== undefined) return { message: `preemption: ${refusal}` }
+    if (!attempt.cluster.hasLesserPods(attempt.pod.facts.priority)) return { message: nobodyToPreempt(diagnosis) }
+    const { candidates, hopeless } = this.#nodes(attempt)
+    const reasons = new Map<string, number>()
+    if (hopeless > 0) reasons.set(NOT_HELPFUL, hopeless)
+    let best: Victims | undefined
+    for (const found of this.#search(attempt, candidates)) {
+      if (typeof found === 'string') reasons.set(found, (reasons.get(found) ?? 0) + 1)
+      else if (!best || hurtsLess(found, best)) best = found
+    }
+    if (best) return { victims: best }
+    const { count } = attempt.cluster.columns
+    return { message: `preemption: 0/${count} nodes are available: ${histogram(reasons)}.` }
+  }
+
+  #whyNotEligible({ pod, cluster, nominated }: Attempt, isLeaving: (uid: string) => boolean): string | undefined {
+    if (pod.facts.pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'
+    const node = nominated.nodeOf(pod.facts.uid)
+    if (node === undefined) return undefined
+    for (const { facts } of cluster.podsOn(node))
+      if (facts.priority < pod.facts.priority && (facts.isTerminating || isLeaving(facts.uid)))
+        return 'not eligible due to a terminating pod on the nominated node.'
+    return undefined
+  }
+
+  /** Nodes that refused the pod for something that other pods there are to blame for. */
+  #nodes(attempt: Attempt): { candidates: number[]; hopeless: number } {
+    const { podClass, cluster, pod } = attempt
+    if (pod.pinned) return this.#pinnedNodes(attempt, pod.pinned)
+    podClass.diagnosis()
+    const candidates: number[] = []
+    let hopeless = 0
+    for (const node of cluster.presentNodes()) {
+      const rejection = podClass.rejectionOf(node) ?? rejectionAt(attempt, node)
+      if (rejection?.resolvable) candidates.push(node)
+      else hopeless++
+    }
+    return { candidates, hopeless }
+  }
+
+  #pinnedNodes(attempt: Attempt, pinned: ReadonlySet<string>): { candidates: number[]; hopeless: number } {
+    const { columns } = attempt.cluster
+    const candidates = [...pinned].flatMap((name) => {
+      const node = columns.find(name)
+      return node !== undefined && columns.present[node] === 1 && rejectionAt(attempt, node)?.resolvable ? [node] : []
+    })
+    return { candidates, hopeless: columns.count - candidates.length }
+  }
+
+  *#search(attempt: Attempt, candidates: readonly number[]): Iterable<Victims | string> {
+    const remembered = this.#memory(attempt)
+    if (remembered) {
+      for (const node of candidates) {
+        let found = remembered.byNode.get(node)
+        if (found === undefined) {
+          found = findVictims(attempt, node, this.#budgets)
+          remembered.byNode.set(node, found)
+        }
+        yield found
+      }
+      return
+    }
+    const enough = Math.max(MIN_CANDIDATES, Math.floor(attempt.cluster.columns.count * CANDIDATE_SHARE))
+    const offset = Math.floor(this.#random.next() * candidates.length)
+    let found = 0
+    for (let i = 0; i < candidates.length && found < enough; i++) {
+      const victims = findVictims(attempt, candidates[(offset + i) % candidates.length]!, this.#budgets)
+      if (typeof victims !== 'string') found++
+      yield victims
+    }
+  }
+
+  /** What happens on one node is all that matters to most pods: then what was found there stays true. */
+  #memory({ pod, podClass, cluster, nominated }: Attempt): Remembered | undefined {
+    if (podClass.rules.filterGroup.length > 0 || pod.facts.claims.length > 0) return undefined
+    if (nominated.nodeOf(pod.facts.uid) !== undefined) return undefined
+    const key = `${pod.facts.priority}|${pod.signature}`
+    const known = this.#remembered.get(key)
+    const { log } = cluster
+    if (known && known.budgets === this.#budgets.version && log.has(known.read)) {
+      log.since(known.read, (node) => known.byNode.delete(node))
+      known.read = log.end
+      return known
+    }
+    const fresh: Remembered = { read: log.end, budgets: this.#budgets.version, byNode: new Map() }
+    this.#remembered.delete(key)
+    this.#remembered.set(key, fresh)
+    if (this.#remembered.size > MAX_REMEMBERED_CLASSES) this.#remembered.delete(this.#remembered.keys().next().value!)
+    return fresh
+  }
+}
+
+function nobodyToPreempt({ nodeCount, counts }: Diagnosis): string {
+  const reasons = new Map<string, number>()
+  let looked = 0
+  for (const [{ resolvable }, nodes] of counts) {
+    const reason = resolvable ? NO_VICTIMS : NOT_HELPFUL
+    reasons.set(reason, (reasons.get(reason) ?? 0) + nodes)
+    looked += nodes
+  }
+  if (looked < nodeCount) reasons.set(NOT_HELPFUL, (reasons.get(NOT_HELPFUL) ?? 0) + nodeCount - looked)
+  return `preemption: 0/${nodeCount} nodes are available: ${histogram(reasons)}.`
+}

@@ -1,0 +1,10 @@
+/** What can happen in a cluster that makes a pod placeable which was not. */
+export type ClusterEvent =
+  | 'NodeAdd'
+  | 'NodeUpdate'
+  | 'PodAdd'
+  | 'PodDelete'
+  | 'PodUpdate'
+  | 'StorageChange'
+  | 'NamespaceUpdate'
+  | 'SelectorChange'
