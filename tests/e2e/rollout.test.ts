@@ -125,6 +125,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     expect(text).toMatch(/Replicas: +2 desired \| 2 updated \| 2 total \| 2 available \| 0 unavailable/)
     expect(text).toMatch(/NewReplicaSetAvailable/)
     expect(text).toMatch(/OldReplicaSets: +still-/)
+    expect(text).toMatch(/ScalingReplicaSet.*Scaled up replica set still-\w+ from 0 to 1/)
   })
 
   test('scales each kind that can be scaled', async () => {

@@ -60,7 +60,7 @@ export class DeploymentReconciler {
     const synced = await this.#control.sync(rollout, false)
     const down = new Map(synced.oldReplicaSets.filter(isScaledUp).map((replicaSet) => [replicaSet, 0]))
     await this.#resize(synced.deployment, down)
-    if (down.size > 0 || synced.oldReplicaSets.some((replicaSet) => this.#hasRunningPods(replicaSet)))
+    if (down.size > 0 || synced.oldReplicaSets.some((one) => !isIdle(one) || this.#hasRunningPods(one)))
       return this.#finish(synced, found, true)
     const created = await this.#control.sync(synced, true)
     const { newReplicaSet } = created

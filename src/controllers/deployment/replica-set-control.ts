@@ -5,7 +5,7 @@ import { ApiError } from '../../api/meta/api-error.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { ControllerContext } from '../controller.ts'
 import { isControlledBy } from '../pod-control/owner.ts'
-import { messageOf } from '../pod-control/pod-control.ts'
+import { isNamespaceTerminating, messageOf } from '../pod-control/pod-control.ts'
 import { currentAnnotations, sizeAnnotations } from './annotations.ts'
 import { type Conditions, progressing, withDeploymentCondition } from './conditions.ts'
 import { hasTemplate, newReplicaSet } from './new-replica-set.ts'
@@ -113,6 +113,7 @@ export class ReplicaSetControl {
   }
 
   async #reportFailure(deployment: Deployment, wanted: ReplicaSet, error: unknown): Promise<void> {
+    if (isNamespaceTerminating(error)) return
     const name = JSON.stringify(wanted.metadata.name)
     const message = `Failed to create new replica set ${name}: ${messageOf(error)}`
     this.#context.events.event(deployment, 'Warning', 'ReplicaSetCreateError', message)
