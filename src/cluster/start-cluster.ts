@@ -7,6 +7,7 @@ import { type Random, systemRandom } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
 import type { Transport } from '../client/transport.ts'
 import type { SimulatedNodeSpec, SimulatedNodes } from '../kubelet/simulated-node.ts'
+import type { SchedulerConfiguration } from '../scheduler/configuration.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { certificateSigner } from './certificate-signer.ts'
@@ -15,6 +16,7 @@ import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
 import { type RunningControllers, startControllers } from './start-controllers.ts'
 import { clusterCidrsFor, type RunningNodes, startNodes } from './start-nodes.ts'
+import { type RunningScheduler, startClusterScheduler } from './start-scheduler.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 export interface ClusterOptions {
@@ -32,6 +34,8 @@ export interface ClusterOptions {
   readonly controllers?: boolean | readonly string[]
   /** Simulated nodes: how many, or which; none by default. */
   readonly nodes?: number | readonly SimulatedNodeSpec[]
+  /** Whether pods are given to nodes, and how; as kube-scheduler does by default. */
+  readonly scheduler?: boolean | SchedulerConfiguration
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -48,7 +52,7 @@ export interface Cluster extends AsyncDisposable {
   readonly kubeconfig: string
   readonly store: Store
   readonly nodes: SimulatedNodes | undefined
-  /** Whether controllers or nodes have work under way; what waits for a later time does not count. */
+  /** Whether controllers, the scheduler or nodes have work under way; what waits for a later time does not count. */
   readonly isBusy: boolean
   /** Serves HTTPS at one more address, a free port of the loopback address by default; `kubeconfig` then leads there. */
   listen(address?: { readonly host?: string; readonly port?: number }): Promise<string>
@@ -62,6 +66,7 @@ const CONTROLLER_MANAGER = {
   groups: ['system:masters', 'system:authenticated'],
 }
 const NODES = { name: 'system:simulated-nodes', groups: ['system:masters', 'system:nodes', 'system:authenticated'] }
+const SCHEDULER = { name: 'system:kube-scheduler', groups: ['system:masters', 'system:authenticated'] }
 const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
@@ -111,6 +116,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       })
       stack.use(controllers)
     }
+    const scheduling = options.scheduler ?? true
+    const scheduler = scheduling
+      ? stack.use(
+          await startClusterScheduler({
+            transport: apiServer.transport(SCHEDULER),
+            isShared: choice.type === 'etcd',
+            clock,
+            random,
+            log,
+            ...(scheduling !== true && { configuration: scheduling }),
+          }),
+        )
+      : undefined
     const awaitPodCIDR = names === true || (names !== false && names.includes('node-ipam-controller'))
     const running =
       nodes === 0
@@ -118,7 +136,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         : stack.use(
             await startNodes({ transport: apiServer.transport(NODES), clock, random, log, nodes, awaitPodCIDR }),
           )
-    const parts = { apiServer, store, served, controllers, nodes: running, certificates }
+    const parts = { apiServer, store, served, controllers, scheduler, nodes: running, certificates }
     return cluster(parts, options.name ?? 'sampan', () => stack.dispose())
   } catch (error) {
     await stack.dispose()
@@ -154,12 +172,13 @@ interface ClusterParts {
   readonly store: Store
   served: Served | undefined
   readonly controllers: RunningControllers | undefined
+  readonly scheduler: RunningScheduler | undefined
   readonly nodes: RunningNodes | undefined
   readonly certificates: Promise<ClusterCertificates>
 }
 
 function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>): Cluster {
-  const { apiServer, controllers, nodes } = parts
+  const { apiServer, controllers, scheduler, nodes } = parts
   const transport = apiServer.transport(ADMIN)
   return {
     client: createClient(transport),
@@ -175,7 +194,7 @@ function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>
     store: parts.store,
     nodes: nodes?.simulated,
     get isBusy() {
-      return (controllers?.isBusy ?? false) || (nodes?.simulated.isBusy ?? false)
+      return [controllers, scheduler, nodes?.simulated].some((part) => part?.isBusy)
     },
     async listen({ host = LOOPBACK, port = 0 } = {}) {
       parts.served = await serve(apiServer, { host, port }, await parts.certificates)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { asking, startWorkbench } from './testing.fixture.ts'
+import { asking, startWorkbench } from './workbench.contract.ts'
 
 describe('scheduler', () => {
   test('gives nodes to pods and spreads them', async () => {
