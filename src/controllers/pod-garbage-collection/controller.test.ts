@@ -92,6 +92,19 @@ describe('podGarbageCollectionController', () => {
     expect(await names()).toEqual(['running'])
   })
 
+  it('marks a pod failed that ends without ever having had a node', async () => {
+    await start()
+    await create('p', undefined, ['example.com/keep'])
+    await plane.settled()
+    expect((await pods().get('p')).status?.phase).toBe('Pending')
+    await pods().delete('p')
+    await plane.settled()
+    expect((await pods().get('p')).status?.phase).toBe('Failed')
+    await pods().patch('p', { metadata: { finalizers: null } })
+    await plane.settled()
+    expect(await names()).toEqual([])
+  })
+
   it('keeps only so many finished pods: evicted ones go first, then the oldest', async () => {
     await start(2)
     for (const name of ['a', 'b', 'c']) {
