@@ -67,27 +67,41 @@ export class ServiceSlices {
   /** Takes note of what the informer shows. True if all of it is known: nobody else has written. */
   agreesWith(shown: readonly EndpointSlice[], now: number): boolean {
     let agrees = true
-    const names = new Set<string>()
-    const uids = new Set<string>()
+    let seen = 0
     for (const slice of shown) {
-      const { name = '', uid = '' } = slice.metadata
-      uids.add(uid)
-      if (this.#deleted.has(uid)) continue
-      names.add(name)
-      const known = this.#known.get(name)
-      if (!known || versionOf(slice) > versionOf(known.object)) agrees = false
-      if (!known) continue
+      const known = this.#known.get(slice.metadata.name ?? '')
+      if (!known) {
+        if (!this.#deleted.has(slice.metadata.uid ?? '')) agrees = false
+        continue
+      }
+      seen++
       known.isSeen = true
-      // The informer's copy is shared with others; keeping it instead of our own halves the memory.
-      if (versionOf(slice) === versionOf(known.object)) known.object = slice
+      if (known.object !== slice && versionOf(slice) >= versionOf(known.object)) {
+        agrees &&= versionOf(slice) === versionOf(known.object)
+        // The informer's copy is shared with others; keeping it instead of our own halves the memory.
+        if (agrees) known.object = slice
+      }
     }
+    if (seen < this.#known.size && !this.#awaits(shown, now)) agrees = false
+    if (this.#deleted.size > 0) this.#forgetDeleted(shown)
+    return agrees
+  }
+
+  /** Whether all that the informer does not show was made just now; what was there before has been deleted. */
+  #awaits(shown: readonly EndpointSlice[], now: number): boolean {
+    const names = new Set(shown.map(({ metadata }) => metadata.name))
+    let awaits = true
     for (const [name, known] of this.#known) {
       if (names.has(name) || (!known.isSeen && now - known.since < SIGHT_LIMIT)) continue
       this.#known.delete(name)
-      agrees = false
+      awaits = false
     }
+    return awaits
+  }
+
+  #forgetDeleted(shown: readonly EndpointSlice[]): void {
+    const uids = new Set(shown.map(({ metadata }) => metadata.uid))
     for (const uid of this.#deleted) if (!uids.has(uid)) this.#deleted.delete(uid)
-    return agrees
   }
 
   /** Builds the sets anew from the newest known state of each slice. */

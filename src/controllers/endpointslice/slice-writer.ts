@@ -69,6 +69,8 @@ export class SliceWriter {
 
   #wrote(slice: PlannedSlice, object: EndpointSlice): void {
     slice.object = object
+    // The same array that the informer will show, not one more.
+    slice.endpoints = object.endpoints ?? []
     slice.isChanged = false
     this.#state.wrote(object, this.#clock.now())
   }
