@@ -130,6 +130,15 @@ describe('update', () => {
     expect(again.metadata.resourceVersion).toBe(made.metadata.resourceVersion)
   })
 
+  it('stores no empty collections of metadata', async () => {
+    await create({ ...configMap('emptied'), metadata: { name: 'emptied', labels: { a: 'b' }, finalizers: [] } })
+    const body = { metadata: { labels: { a: null }, ownerReferences: [] } }
+    const changed = await call({ verb: 'patch', name: 'emptied', patchType: 'application/merge-patch+json', body })
+    expect(Object.keys(changed.metadata)).not.toEqual(expect.arrayContaining(['labels']))
+    expect(changed.metadata).not.toHaveProperty('finalizers')
+    expect(changed.metadata).not.toHaveProperty('ownerReferences')
+  })
+
   it('loses none of many concurrent patches', async () => {
     await create(configMap('busy', {}))
     await Promise.all(

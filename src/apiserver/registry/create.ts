@@ -11,7 +11,7 @@ import { decodeObject } from './decode.ts'
 import { unstored } from './encoding.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
-import { adoptNamespace, setTypeMeta, stampNewObject } from './object-meta.ts'
+import { adoptNamespace, dropEmptyCollections, setTypeMeta, stampNewObject } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
 import { validateNew } from './validation.ts'
 import { parseWriteOptions, type WriteOptions } from './write-options.ts'
@@ -94,6 +94,7 @@ function prepare(
   kind.defaults?.(draft)
   toStorage(kind, storage, draft)
   stampNewObject(draft, machinery.clock, machinery.random)
+  dropEmptyCollections(draft.metadata)
   storage.prepareCreate?.(draft)
   return { storage, hasGeneratedName }
 }

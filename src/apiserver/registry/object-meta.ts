@@ -68,6 +68,19 @@ export function keepServerFields(draft: KubernetesObject, old: KubernetesObject)
   delete meta.selfLink
 }
 
+/** Empty collections of metadata are as good as none, and are not stored. */
+export function dropEmptyCollections(meta: ObjectMeta): void {
+  if (meta.labels && isEmpty(meta.labels)) delete meta.labels
+  if (meta.annotations && isEmpty(meta.annotations)) delete meta.annotations
+  if (meta.finalizers?.length === 0) delete meta.finalizers
+  if (meta.ownerReferences?.length === 0) delete meta.ownerReferences
+}
+
+function isEmpty(map: object): boolean {
+  for (const _ in map) return false
+  return true
+}
+
 /** Puts the object under the kind it is stored as. */
 export function setTypeMeta(draft: KubernetesObject, kind: Kind): void {
   draft.kind = kind.kind

@@ -23,7 +23,7 @@ import { isReadyToGo } from './delete.ts'
 import { encodeObject, stamped, unstored } from './encoding.ts'
 import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
-import { adoptName, adoptNamespace, keepServerFields } from './object-meta.ts'
+import { adoptName, adoptNamespace, dropEmptyCollections, keepServerFields } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
 import { validateChanged } from './validation.ts'
 import { parseWriteOptions, type WriteOptions } from './write-options.ts'
@@ -151,6 +151,7 @@ function prepare(
   kind.defaults?.(draft)
   toStorage(kind, storage, draft)
   keepServerFields(draft, old)
+  dropEmptyCollections(draft.metadata)
   if (subresource?.type === 'part') subresource.prepareUpdate(draft, old)
   // An action (a binding) is the server's own change: it may touch what users may not.
   else if (subresource?.type !== 'action') storage.prepareUpdate?.(draft, old)
