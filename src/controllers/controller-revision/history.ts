@@ -68,6 +68,13 @@ export class RevisionHistory<O extends Versioned> {
     return { revision: promoted, collisionCount }
   }
 
+  /** Other revisions of the same template: somebody else made or copied them. */
+  duplicates(revisions: readonly ControllerRevision[], current: ControllerRevision): ControllerRevision[] {
+    return revisions.filter(
+      ({ metadata, data }) => metadata.name !== current.metadata.name && deepEqual(data, current.data),
+    )
+  }
+
   /** Deletes the oldest of those that are not in use, beyond the owner's limit. */
   async truncate(owner: O, unused: readonly ControllerRevision[], limit: number): Promise<void> {
     for (const { metadata } of unused.slice(0, Math.max(0, unused.length - limit)))

@@ -236,4 +236,22 @@ describe('an update', () => {
     expect(await images()).toEqual(['app:2'])
     expect((await list()).map((one) => one.metadata.name)).toEqual([third!.metadata.name, second!.metadata.name])
   })
+
+  it('does not restart pods for a second revision of the same template', async () => {
+    await addNodes(1)
+    await create()
+    await run()
+    const [pod] = await bench.pods()
+    const [revision] = (await bench.resource(controllerRevisionKind).list()).items
+    const { ownerReferences = [] } = revision!.metadata
+    const copy = { metadata: { name: 'copy', labels, ownerReferences }, data: revision!.data, revision: 3 }
+    await bench.resource(controllerRevisionKind).create(copy)
+    await bench.resource(daemonSetKind).patch('agent', { metadata: { annotations: { look: 'again' } } })
+    await run()
+    expect((await bench.resource(controllerRevisionKind).list()).items.map((one) => one.metadata.name)).toEqual([
+      'copy',
+    ])
+    expect((await bench.pods()).map((one) => one.metadata.uid)).toEqual([pod!.metadata.uid])
+    expect(await status()).toMatchObject({ updatedNumberScheduled: 1, numberAvailable: 1 })
+  })
 })

@@ -1,4 +1,4 @@
-import type { DaemonSet } from '../../api/generated/apps-v1.ts'
+import type { ControllerRevision, DaemonSet } from '../../api/generated/apps-v1.ts'
 import type { Affinity, Pod, PodSpec, Toleration } from '../../api/generated/core-v1.ts'
 import { daemonSetKind } from '../../api/kinds/apps/daemon-set/kind.ts'
 import { podFromTemplate } from '../pod-control/pod-control.ts'
@@ -70,5 +70,8 @@ export function nodeOf({ spec }: Pod): string {
       if (key === 'metadata.name' && operator === 'In' && values.length === 1) return values[0]!
   return ''
 }
+
+/** What pods of a revision carry. One that was made by hand may lack the label: its name is as good. */
+export const hashOf = ({ metadata }: ControllerRevision) => metadata.labels?.[HASH_LABEL] ?? metadata.name ?? ''
 
 export const isUpdated = (pod: Pod, hash: string) => pod.metadata.labels?.[HASH_LABEL] === hash

@@ -16,7 +16,7 @@ import { createPodControl, isNamespaceTerminating, type PodControl } from '../po
 import { isTerminating, nextAvailableIn } from '../pod-control/pod-state.ts'
 import { compiledSelector } from '../pod-control/selector.ts'
 import { slowStart } from '../pod-control/slow-start.ts'
-import { daemonPod, HASH_LABEL, nodeOf } from './daemon-pod.ts'
+import { daemonPod, HASH_LABEL, hashOf, nodeOf } from './daemon-pod.ts'
 import { eligibility } from './eligibility.ts'
 import { FailedPodBackoff } from './failed-pods.ts'
 import { type DaemonNode, placementSteps, type Situation, type Steps } from './placement.ts'
@@ -25,6 +25,8 @@ import { daemonSetStatus } from './status.ts'
 
 /** Pods that are created or deleted in one go at most. */
 const BURST = 250
+/** Milliseconds after which to look again when revisions were merged: their informer wakes nobody. */
+const MERGED = 100
 
 /** Brings the pods of one DaemonSet to the nodes it is for. */
 export class DaemonSetReconciler {
@@ -59,6 +61,8 @@ export class DaemonSetReconciler {
     const pods = await this.#podsOf(daemonSet, key)
     const known = await this.history.list(daemonSet, compiledSelector(daemonSet.spec?.selector))
     const current = await this.history.current(daemonSet, known)
+    const duplicates = this.history.duplicates(known, current.revision)
+    if (duplicates.length > 0) return this.#merge(daemonSet, pods, duplicates, hashOf(current.revision))
     const situation = this.#situation(daemonSet, pods, current.revision)
     let retryAfter = this.expectations.waitTime(key)
     try {
@@ -94,7 +98,7 @@ export class DaemonSetReconciler {
     })
     return {
       nodes,
-      hash: revision.metadata.labels?.[HASH_LABEL] ?? '',
+      hash: hashOf(revision),
       minReadySeconds: daemonSet.spec?.minReadySeconds ?? 0,
       ...limits(daemonSet, nodes.filter((node) => node.shouldRun).length),
       now: this.#context.clock.now(),
@@ -165,10 +169,21 @@ export class DaemonSetReconciler {
     await resource.updateStatus({ ...daemonSet, status })
   }
 
+  /** Two revisions of one template would restart pods for nothing: pods move over to the one that stays. */
+  async #merge(daemonSet: DaemonSet, pods: readonly Pod[], duplicates: ControllerRevision[], hash: string) {
+    const hashes = new Set(duplicates.map(hashOf))
+    const resource = this.#context.client.resource(podKind).namespace(daemonSet.metadata.namespace ?? '')
+    for (const { metadata } of pods)
+      if (hashes.has(metadata.labels?.[HASH_LABEL] ?? ''))
+        await resource.patch(metadata.name ?? '', { metadata: { uid: metadata.uid, labels: { [HASH_LABEL]: hash } } })
+    await this.history.truncate(daemonSet, duplicates, 0)
+    return { retryAfter: MERGED }
+  }
+
   #truncate(daemonSet: DaemonSet, pods: readonly Pod[], known: ControllerRevision[], current: ControllerRevision) {
     const hashes = new Set(pods.map((pod) => pod.metadata.labels?.[HASH_LABEL]))
     const unused = known.filter(
-      ({ metadata }) => metadata.name !== current.metadata.name && !hashes.has(metadata.labels?.[HASH_LABEL]),
+      (revision) => revision.metadata.name !== current.metadata.name && !hashes.has(hashOf(revision)),
     )
     return this.history.truncate(daemonSet, unused, daemonSet.spec?.revisionHistoryLimit ?? 10)
   }
