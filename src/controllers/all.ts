@@ -13,22 +13,30 @@ import { endpointSliceMirroringController } from './endpointslice-mirroring/cont
 import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts'
+import { ipAddressController } from './ip-address/controller.ts'
 import { jobController } from './job/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder/controller.ts'
+import { persistentVolumeExpanderController } from './persistent-volume-expander/controller.ts'
 import { podGarbageCollectionController } from './pod-garbage-collection/controller.ts'
 import { replicaSetController } from './replicaset/controller.ts'
 import { replicationControllerController } from './replication-controller/controller.ts'
 import { resourceQuotaController } from './resource-quota/controller.ts'
 import { rootCaPublisherController } from './root-ca-publisher/controller.ts'
 import { serviceAccountController } from './service-account/controller.ts'
+import { serviceCIDRController } from './service-cidr/controller.ts'
 import { statefulSetController } from './statefulset/controller.ts'
 import { taintEvictionController } from './taint-eviction/controller.ts'
 import { tokenCleanerController } from './token-cleaner/controller.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
+import { volumeAttachmentController } from './volume-attachment/controller.ts'
+import {
+  persistentVolumeClaimProtectionController,
+  persistentVolumeProtectionController,
+} from './volume-protection/controller.ts'
 
 /** What some controllers need of the cluster besides its API. */
 export interface ControlPlaneContext extends ControllerContext {
@@ -71,4 +79,10 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'cronjob-controller': cronJobController,
   'horizontal-pod-autoscaler-controller': horizontalPodAutoscalerController,
   'persistentvolume-binder-controller': persistentVolumeBinderController,
+  'persistentvolume-expander-controller': persistentVolumeExpanderController,
+  'persistentvolume-attach-detach-controller': volumeAttachmentController,
+  'persistentvolumeclaim-protection-controller': persistentVolumeClaimProtectionController,
+  'persistentvolume-protection-controller': persistentVolumeProtectionController,
+  'service-cidr-controller': serviceCIDRController,
+  'ip-address-controller': ipAddressController,
 }
