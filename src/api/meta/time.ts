@@ -1,7 +1,16 @@
 /** RFC 3339 as the API writes it: UTC, whole seconds. `milliseconds` since the epoch; the fraction is cut off. */
 export function formatTime(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+  const second = Math.floor(milliseconds / 1000)
+  // A busy server writes the same second thousands of times.
+  if (second !== lastSecond) {
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`
+    lastSecond = second
+  }
+  return lastText
 }
+
+let lastSecond = Number.NaN
+let lastText = ''
 
 /** MicroTime: six digits of fraction. */
 export function formatMicroTime(milliseconds: number): string {
