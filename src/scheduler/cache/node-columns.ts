@@ -42,6 +42,12 @@ export class NodeColumns {
     return place
   }
 
+  /** Whether a resource is told of before another: those of every node first, then by name. */
+  order(a: string, b: string): number {
+    const fixed = (name: string) => (FIXED.includes(name) ? FIXED.indexOf(name) : FIXED.length)
+    return fixed(a) - fixed(b) || (a < b ? -1 : 1)
+  }
+
   find(name: string): number | undefined {
     return this.#places.get(name)
   }

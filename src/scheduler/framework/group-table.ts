@@ -17,7 +17,7 @@ export class GroupTable {
   readonly #fixed: Int32Array
   /** For each question: (number so far, answer) -> number. */
   readonly #steps: Map<number, number>[]
-  readonly #byNumber = new Map<number, number>()
+  readonly #byNumber: number[] = []
 
   constructor(
     byNode: readonly Question[],
@@ -45,10 +45,10 @@ export class GroupTable {
     let number = this.#fixed[node]!
     const first = this.#byNode.length
     for (let q = 0; q < this.#byPods.length; q++) number = this.#step(first + q, number, this.#byPods[q]!(node))
-    const known = this.#byNumber.get(number)
+    const known = this.#byNumber[number]
     if (known !== undefined) return known
     const place = this.groups.push(new NodeGroup(this.#scores, this.#positions)) - 1
-    this.#byNumber.set(number, place)
+    this.#byNumber[number] = place
     return place
   }
 

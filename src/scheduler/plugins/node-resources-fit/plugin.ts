@@ -28,8 +28,8 @@ export const nodeResourcesFit: SchedulerPlugin = {
   name: 'NodeResourcesFit',
   retryOn: ['NodeAdd', 'NodeUpdate', 'PodDelete', 'PodUpdate'],
   forClass(pod, { columns }, args) {
-    const demands: Demand[] = [demand(columns, 'pods', 1)]
-    for (const [name, amount] of pod.requests) if (amount > 0) demands.push(demand(columns, name, amount))
+    const wanted = [...pod.requests].filter(([, amount]) => amount > 0).sort(([a], [b]) => columns.order(a, b))
+    const demands = [demand(columns, 'pods', 1), ...wanted.map(([name, amount]) => demand(columns, name, amount))]
     const count = demands.length
     return {
       filterPods(node) {

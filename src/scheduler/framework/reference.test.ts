@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import type { Node, Pod } from '../../api/generated/core-v1.ts'
+import { seededRandom } from '../../base/random.ts'
+import { ClusterState } from '../cache/cluster-state.ts'
+import { resolveProfiles } from '../configuration.ts'
+import { DefaultSelectors } from '../plugins/pod-topology-spread/default-selectors.ts'
+import type { Storage } from '../plugins/volume-binding/storage.ts'
+import { defaultPlugins } from '../plugins.ts'
+import { ClassTable } from './class-table.ts'
+import { decide, walk } from './decision.ts'
+import { NominatedPods } from './nominated-pods.ts'
+import { RandomWorld } from './random-world.contract.ts'
+import { referenceVerdicts, type Verdict } from './reference.contract.ts'
+
+const NAMESPACES = new Map([
+  ['n1', { team: 't1' }],
+  ['n2', { team: 't2' }],
+])
+const SERVICES = [
+  { namespace: 'n1', selector: { app: 'a' } },
+  { namespace: 'n1', selector: { tier: 'x' } },
+  { namespace: 'n2', selector: { app: 'b', tier: 'y' } },
+]
+
+/** The fast scheduler's parts, fed by hand. */
+class Subject {
+  readonly cluster = new ClusterState()
+  readonly #selectors = new DefaultSelectors(() => undefined)
+  readonly #classes = new ClassTable(this.cluster, this.#selectors)
+  readonly #nominated = new NominatedPods(this.cluster)
+  readonly #profile
+
+  constructor() {
+    const plugins = defaultPlugins({ selectors: this.#selectors, storage: {} as Storage })
+    this.#profile = resolveProfiles({}, plugins).get('default-scheduler')!
+    for (const [name, labels] of NAMESPACES) this.cluster.setNamespace(name, labels)
+    for (const { namespace, selector } of SERVICES)
+      this.#selectors.serviceChanged(undefined, { metadata: { namespace }, spec: { selector } })
+  }
+
+  attempt(pod: Pod) {
+    const classified = this.#classes.classify(pod)
+    const podClass = this.#classes.classOf(this.#profile, classified)
+    const { cluster } = this
+    const cycle = { data: new Map(), cluster }
+    return { pod: classified, podClass, profile: this.#profile, cluster, nominated: this.#nominated, cycle }
+  }
+
+  pick(pod: Pod): string | undefined {
+    const decision = decide(this.attempt(pod))
+    return 'node' in decision ? this.cluster.nodeName(decision.node) : undefined
+  }
+
+  verdicts(pod: Pod): Verdict[] {
+    const attempt = this.attempt(pod)
+    const { candidates } = walk(attempt)
+    const scores = new Map(candidates.map(({ node, score }) => [node, score]))
+    return [...this.cluster.presentNodes()].map((node) => {
+      const name = this.cluster.nodeName(node)
+      const rejection = attempt.podClass.rejectionOf(node)
+      return rejection ? { node: name, reason: rejection.reasons.join('+') } : { node: name, score: scores.get(node)! }
+    })
+  }
+}
+
+/** One line per node, so that a difference can be read. */
+const lines = (verdicts: readonly Verdict[]) =>
+  verdicts.map(({ node, reason, score }) => `${node}: ${reason ?? score}`).sort()
+
+/** Lives through a random story and compares after each step what both think of some pods. */
+function runStory(seed: number, steps: number): void {
+  const world = new RandomWorld(seededRandom(seed))
+  const subject = new Subject()
+  const nodes = new Map<string, Node>()
+  const pods = new Map<string, Pod>()
+  const templates = Array.from({ length: 6 }, () => world.pod())
+  const setNode = (node: Node) => {
+    nodes.set(node.metadata.name!, node)
+    subject.cluster.setNode(node)
+  }
+  const view = () => ({
+    nodes: [...nodes.values()],
+    pods: [...pods.values()],
+    namespaces: NAMESPACES,
+    services: SERVICES,
+  })
+  for (let i = 0; i < 6; i++) setNode(world.node(`node-${i}`))
+  for (let step = 0; step < steps; step++) {
+    const what = world.pick(['place', 'place', 'place', 'place', 'delete', 'node', 'remove', 'terminate'])
+    const victim = world.pick([...pods.values()])
+    if (what === 'node') setNode(world.node(`node-${world.pick([0, 1, 2, 3, 4, 5, 6, 7, 8])}`))
+    else if (what === 'remove' && nodes.size > 2) {
+      const name = world.pick([...nodes.keys()])
+      nodes.delete(name)
+      subject.cluster.removeNode(name)
+    } else if (what === 'delete' && victim) {
+      pods.delete(victim.metadata.uid!)
+      subject.cluster.removePod(victim.metadata.uid!)
+    } else if (what === 'terminate' && victim) {
+      const leaving = { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+      pods.set(victim.metadata.uid!, leaving)
+      subject.cluster.updatePod(leaving, leaving.spec!.nodeName!)
+    }
+    const template = world.pick(templates)
+    const fresh = world.pod()
+    const pod = world.chance(0.8)
+      ? { ...template, metadata: { ...template.metadata, name: fresh.metadata.name!, uid: fresh.metadata.uid! } }
+      : fresh
+    const expected = referenceVerdicts(view(), pod)
+    expect(lines(subject.verdicts(pod)), `seed ${seed} step ${step} ${JSON.stringify(pod)}`).toEqual(lines(expected))
+    const best = Math.max(...expected.map(({ score }) => score ?? Number.NEGATIVE_INFINITY))
+    const picked = subject.pick(pod)
+    if (best === Number.NEGATIVE_INFINITY) expect(picked, `seed ${seed} step ${step}`).toBeUndefined()
+    else expect(expected.find(({ node }) => node === picked)?.score, `seed ${seed} step ${step}`).toBe(best)
+    if (picked) {
+      const bound = { ...pod, spec: { ...pod.spec!, nodeName: picked } }
+      pods.set(pod.metadata.uid!, bound)
+      subject.cluster.addPod(bound, picked)
+    }
+  }
+}
+
+describe('fast and literal scheduling agree', () => {
+  const seeds = Array.from({ length: 120 }, (_, i) => i + 1)
+  test.each(seeds)('feasible nodes, reasons, scores and choice, seed %d', (seed) => {
+    runStory(seed, 25)
+  })
+})
