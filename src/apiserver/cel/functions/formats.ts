@@ -1,0 +1,66 @@
+import {
+  isDns1035Label,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+} from '../../../api/meta/names.ts'
+import { STRING_FORMATS } from '../../../api/schema/value-formats.ts'
+import type { Functions } from '../library.ts'
+import { type OpaqueValue, Optional } from '../values.ts'
+
+type Validate = (text: string) => string[]
+
+class FormatValue implements OpaqueValue {
+  readonly celKind = 'kubernetes.NamedFormat'
+  readonly key: string
+  readonly validate: Validate
+
+  constructor(name: string, validate: Validate) {
+    this.key = name
+    this.validate = validate
+  }
+}
+
+const known =
+  (format: string, message: string): Validate =>
+  (text) =>
+    STRING_FORMATS[format]!(text) ? [] : [message]
+
+/** A prefix may end with what the generated rest will follow. */
+const prefixOf =
+  (validate: Validate): Validate =>
+  (text) =>
+    validate(text.endsWith('-') ? `${text.slice(0, -1)}a` : text)
+
+const FORMATS: Readonly<Record<string, Validate>> = {
+  dns1123Label: isDns1123Label,
+  dns1123Subdomain: isDns1123Subdomain,
+  dns1035Label: isDns1035Label,
+  qualifiedName: isQualifiedName,
+  dns1123LabelPrefix: prefixOf(isDns1123Label),
+  dns1123SubdomainPrefix: prefixOf(isDns1123Subdomain),
+  dns1035LabelPrefix: prefixOf(isDns1035Label),
+  labelValue: isLabelValue,
+  uri: known('uri', 'invalid uri'),
+  uuid: known('uuid', 'does not match the UUID format'),
+  byte: known('byte', 'invalid base64'),
+  date: known('date', 'invalid date'),
+  datetime: known('date-time', 'invalid datetime'),
+}
+
+const values = new Map(Object.entries(FORMATS).map(([name, validate]) => [name, new FormatValue(name, validate)]))
+
+const constants = Object.fromEntries(
+  [...values].map(([name, value]) => [`format.${name}(): kubernetes.NamedFormat`, () => value]),
+) as Functions
+
+export const formats: Functions = {
+  ...constants,
+  'format.named(string): optional<kubernetes.NamedFormat>': (name: string) =>
+    values.has(name) ? new Optional(values.get(name)!) : Optional.NONE,
+  'kubernetes.NamedFormat.validate(string): optional<list<string>>': (format: FormatValue, text: string) => {
+    const problems = format.validate(text)
+    return problems.length === 0 ? Optional.NONE : new Optional(problems)
+  },
+}
