@@ -67,7 +67,9 @@ class JobController implements Controller {
       this.#expectations.forget(key)
       return
     }
+    // Both from before the pods are read: what is seen during this pass is not in what this pass looks at.
     const isUpToDate = this.#expectations.waitTime(key) === 0
+    const released = new Set(this.#released)
     return await reconcileJob({
       context: this.#context,
       job,
@@ -76,7 +78,7 @@ class JobController implements Controller {
       isUpToDate,
       backoff: this.#backoffs.get(key) ?? NO_BACKOFF,
       setBackoff: (backoff) => void this.#backoffs.set(key, backoff),
-      isReleased: (uid) => this.#released.has(uid),
+      isReleased: (uid) => released.has(uid),
       release: (pod) => this.#release(pod),
       writeStatus: (current, status) => this.#writeStatus(key, current, status),
     })

@@ -10,12 +10,15 @@ import { type ControllerRunner, runControllers } from '../runner.ts'
 
 const READS = new Set(['get', 'list'])
 
-/** Loses some writes before they happen, and the answers of some others. */
+/**
+ * Loses some writes before they happen, and the answers of some others. Creations only before: a creation whose answer
+ * is lost may be made again before the first is seen, and nobody can know.
+ */
 export function faultyTransport(transport: Transport, random: Random, rate: number): Transport {
   return {
     async call(call) {
       if (READS.has(call.verb) || random.next() >= rate) return await transport.call(call)
-      if (random.next() < 0.5) await transport.call(call)
+      if (call.verb !== 'create' && random.next() < 0.5) await transport.call(call)
       throw internalError('the connection was lost')
     },
     watch: (call) => transport.watch(call),
@@ -23,7 +26,23 @@ export function faultyTransport(transport: Transport, random: Random, rate: numb
   }
 }
 
-/** A controller that can be killed and started again, and whose writes fail now and then. */
+const MAX_LAG = 30
+
+/** Shows changes some turns of the event loop late, as a watch over a network does. */
+export function laggingTransport(transport: Transport, random: Random): Transport {
+  return {
+    call: (call) => transport.call(call),
+    async *watch(call) {
+      for await (const events of transport.watch(call)) {
+        for (let turns = Math.floor(random.next() * MAX_LAG); turns > 0; turns--) await new Promise(setImmediate)
+        yield events
+      }
+    },
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  }
+}
+
+/** A controller that can be killed and started again, that sees late and whose writes fail now and then. */
 export class FaultyController implements AsyncDisposable {
   readonly #transport: Transport
   readonly #world: { clock: Clock; random: Random; log: typeof silentLogger }
@@ -44,13 +63,20 @@ export class FaultyController implements AsyncDisposable {
     this.#create = create
   }
 
-  get isBusy(): boolean {
-    return this.#running?.runner.isBusy ?? false
+  /** Resolves when nothing is in work or on its way; what waits for a later time does not count. */
+  async settled(): Promise<void> {
+    for (let quiet = 0; quiet < 3 * MAX_LAG; quiet++) {
+      await new Promise(setImmediate)
+      if (this.#running?.runner.isBusy) quiet = 0
+    }
   }
 
   async restart(): Promise<void> {
     await this[Symbol.asyncDispose]()
-    const informers = createInformerFactory({ transport: this.#transport, ...this.#world })
+    const informers = createInformerFactory({
+      transport: laggingTransport(this.#transport, this.#world.random),
+      ...this.#world,
+    })
     const client = createClient(faultyTransport(this.#transport, this.#world.random, this.#rate))
     const context = { ...this.#world, client, informers, events: { event: () => {} } }
     const runner = await runControllers([this.#create(context)], this.#world)
