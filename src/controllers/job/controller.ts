@@ -22,6 +22,9 @@ const CONTROLLER_NAME = 'kubernetes.io/job-controller'
 const STRATEGIC = { type: 'application/strategic-merge-patch+json' } as const
 /** Keys of pods that may have outlived their job, beside the keys of jobs. */
 const POD_KEY = 'pod:'
+/** A pass looks at all pods of a job. With more than this many, changes are gathered: a millisecond for two pods. */
+const FEW_PODS = 200
+const MAX_REST = 1000
 
 /** Runs a job's pods to completion and counts how each of them ended, exactly once. */
 export function jobController(context: ControllerContext): Controller {
@@ -40,6 +43,8 @@ class JobController implements Controller {
   readonly #expectations: Expectations<Pod>
   readonly #podControl: PodControl
   readonly #backoffs = new Map<string, Backoff>()
+  /** When large jobs may be looked at again. */
+  readonly #restUntil = new Map<string, number>()
   /** Counting from an older status would count twice. */
   readonly #written = new LastWritten<Job>()
   /** Uids of pods whose finalizer was removed, until the informer shows it. */
@@ -64,16 +69,22 @@ class JobController implements Controller {
     const job = this.#written.newest(key, this.#jobs.get(key))
     if (!job || isJobFinished(job) || isForeign(job)) {
       this.#backoffs.delete(key)
+      this.#restUntil.delete(key)
       this.#expectations.forget(key)
       return
     }
+    const rest = (this.#restUntil.get(key) ?? 0) - this.#context.clock.now()
+    if (rest > 0) return { retryAfter: rest }
     // Both from before the pods are read: what is seen during this pass is not in what this pass looks at.
     const isUpToDate = this.#expectations.waitTime(key) === 0
     const released = new Set(this.#released)
+    const pods = await this.#claimPods(job)
+    if (pods.length > FEW_PODS)
+      this.#restUntil.set(key, this.#context.clock.now() + Math.min(pods.length / 2, MAX_REST))
     return await reconcileJob({
       context: this.#context,
       job,
-      pods: await this.#claimPods(job),
+      pods,
       podControl: this.#podControl,
       isUpToDate,
       backoff: this.#backoffs.get(key) ?? NO_BACKOFF,

@@ -41,12 +41,14 @@ export interface Observation {
 export function observe(job: Job, pods: readonly Pod[], isReleased: (uid: string) => boolean): Observation {
   const { status = {} } = job
   const uncounted = status.uncountedTerminatedPods ?? {}
+  const notedSucceeded = new Set(uncounted.succeeded)
+  const notedFailed = new Set(uncounted.failed)
   const isUncounted = (pod: Pod) => isTracked(pod) && !isReleased(pod.metadata.uid ?? '')
-  const isNew = (pod: Pod, counted: readonly string[] = []) =>
-    isUncounted(pod) && !counted.includes(pod.metadata.uid ?? '') && (!isIndexed(job) || hasValidIndex(job, pod))
+  const isNew = (pod: Pod, noted: ReadonlySet<string>) =>
+    isUncounted(pod) && !noted.has(pod.metadata.uid ?? '') && (!isIndexed(job) || hasValidIndex(job, pod))
   const active = pods.filter(isActive)
-  const newlySucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted.succeeded))
-  const newlyFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncounted.failed))
+  const newlySucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, notedSucceeded))
+  const newlyFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, notedFailed))
   const indexes = observeIndexes(job, pods, active, isUncounted)
   return {
     job,
@@ -56,11 +58,9 @@ export function observe(job: Job, pods: readonly Pod[], isReleased: (uid: string
     terminating: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length,
     succeeded: isIndexed(job)
       ? indexes.succeededIndexes.size
-      : (status.succeeded ?? 0) + newlySucceeded.length + (uncounted.succeeded?.length ?? 0),
+      : (status.succeeded ?? 0) + newlySucceeded.length + notedSucceeded.size,
     failed:
-      (status.failed ?? 0) +
-      newlyFailed.filter((pod) => judgeFailure(job, pod).isCounted).length +
-      (uncounted.failed?.length ?? 0),
+      (status.failed ?? 0) + newlyFailed.filter((pod) => judgeFailure(job, pod).isCounted).length + notedFailed.size,
     newlySucceeded,
     newlyFailed,
     ...indexes,

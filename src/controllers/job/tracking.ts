@@ -23,8 +23,8 @@ export interface Tracking {
  */
 export function track(observation: Observation, status: JobStatus, outcome: Outcome | undefined): Tracking {
   const { job, pods, countedIndexes } = observation
-  const succeeded = [...(status.uncountedTerminatedPods?.succeeded ?? [])]
-  const failed = [...(status.uncountedTerminatedPods?.failed ?? [])]
+  const succeeded = new Set(status.uncountedTerminatedPods?.succeeded)
+  const failed = new Set(status.uncountedTerminatedPods?.failed)
   const newIndexes = new Set<number>()
   const release: Pod[] = []
   let isPartial = false
@@ -32,19 +32,19 @@ export function track(observation: Observation, status: JobStatus, outcome: Outc
     if (!observation.isUncounted(pod) || !mayRelease(observation, pod, outcome)) continue
     release.push(pod)
     const { uid = '' } = pod.metadata
-    if (pod.status?.phase === 'Succeeded' && !failed.includes(uid)) {
+    if (pod.status?.phase === 'Succeeded' && !failed.has(uid)) {
       if (!isIndexed(job)) {
-        if (!succeeded.includes(uid)) succeeded.push(uid)
+        succeeded.add(uid)
       } else if (hasValidIndex(job, pod) && !countedIndexes.has(completionIndex(pod)!))
         newIndexes.add(completionIndex(pod)!)
     } else if (isFailed(job, pod) || (outcome && !outcome.isSuccess)) {
       const isValid = !isIndexed(job) || hasValidIndex(job, pod)
-      if (isValid && !failed.includes(uid) && judgeFailure(job, pod).isCounted) failed.push(uid)
+      if (isValid && judgeFailure(job, pod).isCounted) failed.add(uid)
     }
-    isPartial = newIndexes.size + succeeded.length + failed.length >= MAX_UNCOUNTED
+    isPartial = newIndexes.size + succeeded.size + failed.size >= MAX_UNCOUNTED
     if (isPartial) break
   }
-  const tracked = { ...status, uncountedTerminatedPods: uncounted(succeeded, failed) }
+  const tracked = { ...status, uncountedTerminatedPods: uncounted([...succeeded], [...failed]) }
   return { status: withIndexes(tracked, observation, newIndexes), release, isPartial }
 }
 
