@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 /** The tests that start processes: clusters, kubectl, etcd. Run by `npm test`; they need the build. */
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'],
+    include: ['tests/**/*.test.ts', 'examples/**/*.test.mjs'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,

@@ -60,8 +60,6 @@ export interface TestCluster extends AsyncDisposable {
   dispose(): Promise<void>
 }
 
-/** So many turns of the event loop without work mean that nothing is on its way from writer to watcher either. */
-const QUIET_TURNS = 5
 const SEEDED_START = Date.UTC(2026, 0, 1)
 
 /** Starts a cluster in this process: API server, controllers, scheduler and simulated nodes; no files, no privileges. */
@@ -70,7 +68,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   const isFlowing = (options.time ?? (seed === undefined ? 'flowing' : 'standing')) === 'flowing'
   let cluster: Cluster | undefined
   const start = options.start?.getTime() ?? (seed === undefined ? systemClock.now() : SEEDED_START)
-  const time = new ClusterTime(start, isFlowing, () => quiet(cluster))
+  const time = new ClusterTime(start, isFlowing, (turns) => quiet(cluster, turns))
   try {
     cluster = await startControlPlane({
       listen: false,
@@ -87,10 +85,10 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   }
 }
 
-async function quiet(cluster: Cluster | undefined): Promise<void> {
-  for (let turns = 0; turns < QUIET_TURNS; turns++) {
+async function quiet(cluster: Cluster | undefined, turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) {
     await new Promise(setImmediate)
-    if (cluster?.isBusy) turns = -1
+    if (cluster?.isBusy) turn = -1
   }
 }
 

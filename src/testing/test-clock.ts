@@ -18,16 +18,24 @@ const TICK = 10
 /** Retries and batches wait at most this long; what is due later needs `advance`. */
 const SHORT_WAIT = 900
 
-/** A virtual clock for a whole cluster, and what drives it. `quiet` resolves when no work is left for the moment. */
+/** Resolves when no work was left for so many turns of the event loop. */
+export type Quiet = (turns: number) => Promise<void>
+
+/** In one turn everything is told that was written in it. One more is for what had not begun. */
+const TURNS_AFTER_TIMER = 2
+/** What the test itself has just begun may take a little longer to show. */
+const TURNS_TO_SETTLE = 5
+
+/** A virtual clock for a whole cluster, and what drives it. */
 export class ClusterTime implements TestClock, Disposable {
   readonly clock: Clock & VirtualClock
-  readonly #quiet: () => Promise<void>
+  readonly #quiet: Quiet
   #tick: Timer | undefined
   /** While time is being moved it does not go on by itself. */
   #moving = 0
   #isDisposed = false
 
-  constructor(start: number, isFlowing: boolean, quiet: () => Promise<void>) {
+  constructor(start: number, isFlowing: boolean, quiet: Quiet) {
     this.clock = new VirtualClock(start)
     this.#quiet = quiet
     if (isFlowing) this.#flow(systemClock.now())
@@ -61,10 +69,10 @@ export class ClusterTime implements TestClock, Disposable {
   async #moveTo(until: number): Promise<void> {
     this.#moving++
     try {
-      await this.#quiet()
+      await this.#quiet(TURNS_TO_SETTLE)
       for (let due = this.clock.nextDue; due !== undefined && due <= until; due = this.clock.nextDue) {
         this.clock.advance(Math.max(0, due - this.clock.now()))
-        await this.#quiet()
+        await this.#quiet(TURNS_AFTER_TIMER)
       }
     } finally {
       this.#moving--

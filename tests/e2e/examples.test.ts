@@ -16,3 +16,11 @@ test.each(readdirSync(EXAMPLES).filter((name) => name.endsWith('.mjs')))('%s', a
   const ran = await runProgram(process.execPath, [path.join(EXAMPLES, name)], process.env)
   expect(ran).toEqual({ code: 0, stderr: '', stdout: OUTPUT[name] })
 })
+
+const TESTING = path.join(EXAMPLES, 'testing')
+
+test.each(readdirSync(TESTING).filter((name) => name.endsWith('.node-test.mjs')))('testing/%s', async (name) => {
+  const ran = await runProgram(process.execPath, ['--test', path.join(TESTING, name)], process.env)
+  expect(ran.stdout).toContain('# fail 0')
+  expect(ran.code).toBe(0)
+})

@@ -14,6 +14,8 @@ import type { SimulatedMachine } from './node-table.ts'
 const RENEW_INTERVAL = 10_000
 const STATUS_INTERVAL = 300_000
 const SLOTS = 10
+/** Few nodes beat together, so that they make few timers. */
+const BEATING_TOGETHER = 10
 
 interface Beat {
   readonly machine: SimulatedMachine
@@ -43,7 +45,7 @@ export class Heartbeats {
   async add(machine: SimulatedMachine): Promise<void> {
     const beat: Beat = { machine, lease: undefined, statusAt: this.#options.clock.now() }
     this.#beats.set(machine.spec.name, beat)
-    this.#slots[this.#added++ % SLOTS]!.add(beat)
+    this.#slots[Math.floor(this.#added++ / BEATING_TOGETHER) % SLOTS]!.add(beat)
     await this.#renew(beat)
     this.#schedule()
   }
