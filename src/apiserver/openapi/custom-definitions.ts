@@ -10,7 +10,11 @@ export const customDefinitionName = (kind: { group: string; version: string }, t
   `${kind.group.split('.').reverse().join('.')}.${kind.version}.${type}`
 
 /** The definitions of a custom kind and of its list. `described` is its schema with descriptions, if there is one. */
-export function customDefinitions(kind: Kind, described: JsonObject | undefined): Record<string, JsonObject> {
+export function customDefinitions(
+  kind: Kind,
+  described: JsonObject | undefined,
+  typeMeta: JsonObject = TYPE_META,
+): Record<string, JsonObject> {
   const name = customDefinitionName(kind, kind.kind)
   const body = described ?? fromStructural(kind.schema)
   const properties = (body.properties ?? {}) as JsonObject
@@ -18,7 +22,7 @@ export function customDefinitions(kind: Kind, described: JsonObject | undefined)
     [name]: {
       ...body,
       type: 'object',
-      properties: { ...properties, ...TYPE_META, metadata: ref(`${META}.ObjectMeta`) },
+      properties: { ...properties, ...typeMeta, metadata: ref(`${META}.ObjectMeta`) },
       'x-kubernetes-group-version-kind': [gvk(kind, kind.kind)],
     },
     [customDefinitionName(kind, kind.listKind)]: {
@@ -26,7 +30,7 @@ export function customDefinitions(kind: Kind, described: JsonObject | undefined)
       type: 'object',
       required: ['items'],
       properties: {
-        ...TYPE_META,
+        ...typeMeta,
         metadata: ref(`${META}.ListMeta`),
         items: { type: 'array', items: ref(name), description: `List of ${kind.plural}.` },
       },

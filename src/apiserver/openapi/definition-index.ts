@@ -6,6 +6,7 @@ import type { GroupVersionKind } from './operations.ts'
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 export const API_RESOURCE_LIST = `${META}.APIResourceList`
+const CONFIG_MAP = 'io.k8s.api.core.v1.ConfigMap'
 export const STATUS = `${META}.Status`
 export const PATCH = `${META}.Patch`
 export const DELETE_OPTIONS = `${META}.DeleteOptions`
@@ -17,9 +18,10 @@ export class DefinitionIndex {
 
   constructor(data: OpenApiData, kinds: Iterable<Kind>, described: (kind: Kind) => JsonObject | undefined) {
     this.#definitions = new Map(Object.entries(data.definitions))
+    const typeMeta = typeMetaOf(data)
     for (const kind of kinds) {
       const definition = kind.schema.definition
-      if (definition === undefined) this.#addCustom(kind, described(kind))
+      if (definition === undefined) this.#addCustom(kind, described(kind), typeMeta)
       else {
         const listDefinition = definition.slice(0, definition.lastIndexOf('.') + 1) + kind.listKind
         this.#byKind.set(keyOf(kind), definition)
@@ -28,8 +30,8 @@ export class DefinitionIndex {
     }
   }
 
-  #addCustom(kind: Kind, described: JsonObject | undefined): void {
-    for (const [name, definition] of Object.entries(customDefinitions(kind, described))) {
+  #addCustom(kind: Kind, described: JsonObject | undefined, typeMeta: JsonObject | undefined): void {
+    for (const [name, definition] of Object.entries(customDefinitions(kind, described, typeMeta))) {
       this.#definitions.set(name, definition)
     }
     this.#byKind.set(keyOf(kind), customDefinitionName(kind, kind.kind))
@@ -66,6 +68,12 @@ export class DefinitionIndex {
     for (const name of names) visit(name)
     return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
+}
+
+/** How built-in kinds describe the fields that all objects have. */
+function typeMetaOf(data: OpenApiData): JsonObject | undefined {
+  const { apiVersion, kind } = (data.definitions[CONFIG_MAP]?.properties ?? {}) as JsonObject
+  return apiVersion !== undefined && kind !== undefined ? { apiVersion, kind } : undefined
 }
 
 const keyOf = (gvk: GroupVersionKind) => `${gvk.group}/${gvk.version}/${gvk.kind}`
