@@ -1,4 +1,5 @@
 import { cpus } from 'node:os'
+import { controlLoopsSection } from './control-loops.ts'
 import { printRows, type Row, type Section } from './report.ts'
 import { createSection } from './sections/create.ts'
 import { growthSection } from './sections/growth.ts'
@@ -18,6 +19,7 @@ const SECTIONS: readonly Section[] = [
   watchSection,
   memorySection,
   growthSection,
+  controlLoopsSection,
 ]
 
 const quick = process.argv.includes('--quick')
