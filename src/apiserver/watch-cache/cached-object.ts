@@ -4,15 +4,25 @@ import type { Entry } from '../../store/store.ts'
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
+ * How many parsed forms are kept. Those who look at an object mostly do so together, when it changes; keeping all
+ * would cost several times the bytes, and weak references keep them until the next full collection.
+ */
+const KEPT = 512
+
+/**
  * One version of one object. The bytes are canonical and go out as they are; the parsed form is made when somebody
- * looks inside, shared by all who look, and may be dropped again by the garbage collector. Never change it.
+ * looks inside, is shared by all who look at about the same time, and is dropped again. Never change it.
  */
 export class CachedObject {
+  /** The last objects that were parsed, in a ring. */
+  static readonly #kept: (CachedObject | undefined)[] = new Array(KEPT).fill(undefined)
+  static #next = 0
+
   readonly key: string
   readonly bytes: Buffer
   readonly revision: number
-  #parsed: WeakRef<KubernetesObject> | undefined
-  #labels: Readonly<Record<string, string>> | undefined
+  #parsed: KubernetesObject | undefined = undefined
+  #labels: Readonly<Record<string, string>> | undefined = undefined
 
   constructor(entry: Pick<Entry, 'key' | 'value' | 'revision'>) {
     this.key = entry.key
@@ -21,11 +31,18 @@ export class CachedObject {
   }
 
   get object(): KubernetesObject {
-    const known = this.#parsed?.deref()
-    if (known) return known
-    const parsed = this.draft()
-    this.#parsed = new WeakRef(parsed)
-    return parsed
+    if (this.#parsed === undefined) {
+      this.#parsed = this.draft()
+      CachedObject.#keep(this)
+    }
+    return this.#parsed
+  }
+
+  static #keep(object: CachedObject): void {
+    const dropped = CachedObject.#kept[CachedObject.#next]
+    if (dropped) dropped.#parsed = undefined
+    CachedObject.#kept[CachedObject.#next] = object
+    CachedObject.#next = (CachedObject.#next + 1) % KEPT
   }
 
   /** A private copy that may be changed. */
