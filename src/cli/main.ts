@@ -6,6 +6,7 @@ import { completionCommand } from './commands/completion.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { describeCommand } from './commands/describe.ts'
 import { downCommand } from './commands/down.ts'
+import { explainSchedulingCommand } from './commands/explain-scheduling.ts'
 import { getCommand } from './commands/get.ts'
 import { logsCommand } from './commands/logs.ts'
 import { snapshotCommand } from './commands/snapshot.ts'
@@ -42,6 +43,7 @@ export function createProgram(serverEntry: string): Command {
     describeCommand(),
     applyCommand(),
     deleteCommand(),
+    explainSchedulingCommand(),
   ]) {
     program.addCommand(command)
   }

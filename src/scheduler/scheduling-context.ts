@@ -4,7 +4,6 @@ import type { Random } from '../base/random.ts'
 import type { Client } from '../client/client.ts'
 import type { InformerFactory } from '../client/informer-factory.ts'
 import { ClusterState } from './cache/cluster-state.ts'
-import { podFacts } from './cache/pod-facts.ts'
 import { DEFAULT_SCHEDULER_NAME, resolveProfiles, type SchedulerConfiguration } from './configuration.ts'
 import { ClaimUsers } from './feed/claim-users.ts'
 import { type InformedStorage, informerStorage } from './feed/informer-storage.ts'
@@ -57,7 +56,7 @@ export class SchedulingContext {
   }
 
   classify(pod: Pod): Classified {
-    return this.#classes.classify(pod, podFacts(pod))
+    return this.#classes.classify(pod)
   }
 
   attempt(pod: Classified, profile: Profile): Attempt {

@@ -28,11 +28,13 @@ export class ChangeLog {
     return this.end - position <= this.#entries.length
   }
 
-  /** Calls for each entry since a position, oldest first. */
-  since(position: number, visit: (node: number, nodeChanged: boolean) => void): void {
-    for (let at = position; at < this.end; at++) {
-      const entry = this.#entries[at & this.#mask]!
-      visit(entry & ~NODE_CHANGED, (entry & NODE_CHANGED) !== 0)
-    }
+  /** The node of an entry. */
+  node(position: number): number {
+    return this.#entries[position & this.#mask]! & ~NODE_CHANGED
+  }
+
+  /** Whether an entry says that the node itself changed. */
+  isNodeChange(position: number): boolean {
+    return (this.#entries[position & this.#mask]! & NODE_CHANGED) !== 0
   }
 }

@@ -37,7 +37,7 @@ const NO_WEIGHTED: readonly WeightedTerm[] = []
 const NO_CLAIMS: readonly string[] = []
 
 export function podFacts(pod: Pod): PodFacts {
-  const { namespace = '', uid = '' } = pod.metadata
+  const { namespace = '' } = pod.metadata
   const affinity = pod.spec?.affinity
   const required = (terms: Parameters<typeof affinityTerm>[0][] | undefined) =>
     terms?.length ? terms.map((term) => affinityTerm(term, namespace)) : NO_TERMS
@@ -47,10 +47,8 @@ export function podFacts(pod: Pod): PodFacts {
       : NO_WEIGHTED
   const { podAffinity, podAntiAffinity } = affinity ?? {}
   return {
-    pod,
-    uid,
+    ...individualFacts(pod),
     namespace,
-    priority: priorityOf(pod),
     requests: podRequests(pod),
     nonZero: nonZeroRequests(pod),
     ports: hostPorts(pod),
@@ -58,6 +56,15 @@ export function podFacts(pod: Pod): PodFacts {
     requiredAntiAffinity: required(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
     preferredAffinity: preferred(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
     preferredAntiAffinity: preferred(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
+  }
+}
+
+/** What even pods of the same class do not share. */
+export function individualFacts(pod: Pod): Pick<PodFacts, 'pod' | 'uid' | 'priority' | 'claims' | 'isTerminating'> {
+  return {
+    pod,
+    uid: pod.metadata.uid ?? '',
+    priority: priorityOf(pod),
     claims: claimsOf(pod),
     isTerminating: pod.metadata.deletionTimestamp !== undefined,
   }

@@ -3,7 +3,7 @@ import { formatSelector } from '../../api/meta/label-selector.ts'
 import { termMatches } from '../cache/affinity-term.ts'
 import type { ClusterState } from '../cache/cluster-state.ts'
 import { pinnedNodes } from '../cache/node-selection.ts'
-import { type PodFacts, podFacts } from '../cache/pod-facts.ts'
+import { individualFacts, type PodFacts, podFacts } from '../cache/pod-facts.ts'
 import type { DefaultSelectors } from '../plugins/pod-topology-spread/default-selectors.ts'
 import { classSignature, withoutPinnedNodes } from './class-signature.ts'
 import { PodClass } from './pod-class.ts'
@@ -44,12 +44,15 @@ export class ClassTable {
     return this.#selectors.version + this.#cluster.counts.labelKeys.size
   }
 
-  classify(pod: Pod, facts: PodFacts = podFacts(pod)): Classified {
+  classify(pod: Pod): Classified {
     const pinned = pinnedNodes(pod.spec!)
     // Domains of a spread constraint are counted over the nodes that the affinity allows: then the names matter.
     const isPinned = pinned !== undefined && !pod.spec!.topologySpreadConstraints?.length && hasUniformTerms(pod)
     const belongsTo = pod.spec!.topologySpreadConstraints?.length ? '' : formatSelector(this.#selectors.selectorOf(pod))
     const signature = classSignature(pod, this.#cluster.counts.labelKeys, belongsTo, isPinned)
+    const like = this.#classes.get(signature)?.facts
+    // What the signature covers needs to be read only once.
+    const facts = like && !pod.status?.containerStatuses ? { ...like, ...individualFacts(pod) } : podFacts(pod)
     return { facts, signature, pinned: isPinned ? pinned : undefined }
   }
 

@@ -60,34 +60,48 @@ export class NodeGroup {
   }
 
   #up(from: number, node: number): void {
-    const { nodes } = this
+    const nodes = this.nodes
+    const positions = this.#positions
     let at = from
     while (at > 0) {
       const parent = (at - 1) >> 1
       const other = nodes[parent]!
       if (!this.#before(node, other)) break
       nodes[at] = other
-      this.#positions[other] = at
+      positions[other] = at
       at = parent
     }
     nodes[at] = node
-    this.#positions[node] = at
+    positions[node] = at
   }
 
   #down(from: number, node: number): void {
-    const { nodes } = this
+    const nodes = this.nodes
+    const scores = this.#scores
+    const positions = this.#positions
+    const { length } = nodes
+    const score = scores[node]!
     let at = from
     for (;;) {
       let child = 2 * at + 1
-      if (child >= nodes.length) break
-      if (child + 1 < nodes.length && this.#before(nodes[child + 1]!, nodes[child]!)) child++
-      const other = nodes[child]!
-      if (!this.#before(other, node)) break
+      if (child >= length) break
+      let other = nodes[child]!
+      let best = scores[other]!
+      if (child + 1 < length) {
+        const right = nodes[child + 1]!
+        const ofRight = scores[right]!
+        if (ofRight > best || (ofRight === best && right < other)) {
+          child++
+          other = right
+          best = ofRight
+        }
+      }
+      if (best < score || (best === score && node < other)) break
       nodes[at] = other
-      this.#positions[other] = at
+      positions[other] = at
       at = child
     }
     nodes[at] = node
-    this.#positions[node] = at
+    positions[node] = at
   }
 }

@@ -152,13 +152,15 @@ class Columns {
     if (this.#read < 0 || !log.has(this.#read)) {
       for (let node = 0; node < columns.names.length; node++) this.#lookAgain(node, true)
     } else {
-      // The newest entry of a node is enough, but only if none before said that the node itself has changed.
       const visit = ++this.#visit
-      log.since(this.#read, (node, nodeChanged) => {
-        if (!nodeChanged && this.#visited[node] === visit) return
+      for (let at = this.#read; at < log.end; at++) {
+        const node = log.node(at)
+        const nodeChanged = log.isNodeChange(at)
+        // What is read is how things are now: once is enough, unless the node itself is said to have changed.
+        if (!nodeChanged && this.#visited[node] === visit) continue
         this.#visited[node] = visit
         this.#lookAgain(node, nodeChanged)
-      })
+      }
     }
     this.#read = log.end
   }

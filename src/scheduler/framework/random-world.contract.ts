@@ -31,7 +31,7 @@ export class RandomWorld {
     const taints = this.chance(0.3)
       ? [{ key: this.pick(['dedicated', 'spot']), value: this.pick(['a', 'b']), effect: this.pick(EFFECTS) }]
       : []
-    const device = this.chance(0.3) ? { 'example.com/device': '2' } : {}
+    const device: Record<string, string> = this.chance(0.3) ? { 'example.com/device': '2' } : {}
     const allocatable = {
       cpu: this.pick(['1000m', '2000m', '4000m']),
       memory: this.pick(['2000Mi', '8000Mi']),

@@ -16,7 +16,7 @@ const NAMESPACES = new Map([
   ['n1', { team: 't1' }],
   ['n2', { team: 't2' }],
 ])
-const SERVICES = [
+const SERVICES: { namespace: string; selector: Record<string, string> }[] = [
   { namespace: 'n1', selector: { app: 'a' } },
   { namespace: 'n1', selector: { tier: 'x' } },
   { namespace: 'n2', selector: { app: 'b', tier: 'y' } },

@@ -10,6 +10,7 @@ import type { Client } from '../../client/client.ts'
 export interface Failure {
   readonly reason: 'Unschedulable' | 'SchedulerError'
   readonly message: string
+  /** Empty if the pod waits for no node any more. */
   readonly nominatedNode?: string | undefined
 }
 
@@ -74,7 +75,7 @@ export class FailureWriter {
       lastProbeTime: null,
       lastTransitionTime,
     }
-    const nomination = nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }
+    const nomination = nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode || null }
     try {
       await this.#client
         .resource(podKind)

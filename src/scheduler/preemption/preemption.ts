@@ -113,7 +113,7 @@ export class Preemption {
     const known = this.#remembered.get(key)
     const { log } = cluster
     if (known && known.budgets === this.#budgets.version && log.has(known.read)) {
-      log.since(known.read, (node) => known.byNode.delete(node))
+      for (let at = known.read; at < log.end; at++) known.byNode.delete(log.node(at))
       known.read = log.end
       return known
     }

@@ -10,18 +10,21 @@ export const balancedAllocation: SchedulerPlugin = {
     if (resources.every(({ name }) => !pod.requests.get(name))) return undefined
     const usages = usagesOf(resources, pod, columns, false)
     const [first, second] = usages
-    if (usages.length === 2 && first && second) return { scorePods: (node) => balanceOfTwo(first, second, node) }
+    if (usages.length === 2 && first && second) return { scorePods: balanceOfTwo(first, second) }
     return { scorePods: (node) => balance(usages, node) }
   },
 }
 
-function balanceOfTwo(a: Usage, b: Usage, node: number): number {
-  const ofA = a.allocatable[node]!
-  const ofB = b.allocatable[node]!
-  if (ofA === 0 || ofB === 0) return MAX_SCORE
-  const fractionA = Math.min(1, (a.used[node]! + a.amount) / ofA)
-  const fractionB = Math.min(1, (b.used[node]! + b.amount) / ofB)
-  return Math.trunc((1 - Math.abs((fractionA - fractionB) / 2)) * MAX_SCORE)
+function balanceOfTwo(a: Usage, b: Usage): (node: number) => number {
+  const { used: usedA, allocatable: hasA, amount: moreA } = a
+  const { used: usedB, allocatable: hasB, amount: moreB } = b
+  return (node) => {
+    if (hasA[node] === 0 || hasB[node] === 0) return MAX_SCORE
+    const fractionA = (usedA[node]! + moreA) / hasA[node]!
+    const fractionB = (usedB[node]! + moreB) / hasB[node]!
+    const difference = Math.min(1, fractionA) - Math.min(1, fractionB)
+    return Math.trunc((1 - Math.abs(difference) / 2) * MAX_SCORE)
+  }
 }
 
 function balance(usages: readonly Usage[], node: number): number {

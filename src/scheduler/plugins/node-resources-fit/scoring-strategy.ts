@@ -51,7 +51,26 @@ export function strategyScore(
     // Only resources that score count here, and the mean is rounded instead of cut.
     return weightedMean(usages, score, Math.round, true)
   }
+  const [first, second] = usages
+  if (type === 'LeastAllocated' && usages.length === 2 && first!.weight === second!.weight)
+    return leastOfTwo(first!, second!)
   return weightedMean(usages, type === 'MostAllocated' ? mostAllocated : leastAllocated, Math.floor, false)
+}
+
+/** The default, spelled out: it is asked for every node that changes. */
+function leastOfTwo(a: Usage, b: Usage): (node: number) => number {
+  const { used: usedA, allocatable: hasA, amount: moreA } = a
+  const { used: usedB, allocatable: hasB, amount: moreB } = b
+  return (node) => {
+    const mostA = hasA[node]!
+    const mostB = hasB[node]!
+    const leftA = mostA - usedA[node]! - moreA
+    const leftB = mostB - usedB[node]! - moreB
+    const scoreA = leftA <= 0 ? 0 : Math.floor((leftA * MAX_SCORE) / mostA)
+    const scoreB = leftB <= 0 ? 0 : Math.floor((leftB * MAX_SCORE) / mostB)
+    if (mostA === 0 || mostB === 0) return scoreA + scoreB
+    return (scoreA + scoreB) >> 1
+  }
 }
 
 /** `nonZero`: containers that ask for no CPU or memory are taken to use some. */

@@ -1,0 +1,41 @@
+import type { Row, Section } from '../report.ts'
+import { type Mix, measureDecisions } from '../scheduler/decisions.ts'
+import { runWorkload } from '../scheduler/run-workload.ts'
+import { WORKLOADS } from '../scheduler/workloads.ts'
+
+const MIXES: readonly Mix[] = ['basic', 'default spread', 'mixed']
+const SIZES = [100, 1000, 5000, 15_000]
+
+export const schedulerSection: Section = {
+  name: 'scheduler',
+  title: 'Scheduling; beside: what kube-scheduler must reach in its own benchmark (pods/s)',
+  async run({ quick }) {
+    const rows: Row[] = []
+    const pods = quick ? 20_000 : 60_000
+    for (const mix of MIXES) {
+      const { cold, steady } = measureDecisions(5000, pods, mix)
+      rows.push(decisions(`decisions, 5,000 nodes, ${mix}, cold`, cold, 'above 10,000/s'))
+      rows.push(decisions(`decisions, 5,000 nodes, ${mix}, steady`, steady, 'above 40,000/s'))
+    }
+    for (const size of SIZES)
+      rows.push(decisions(`decisions, ${size} nodes, basic, steady`, measureDecisions(size, pods, 'basic').steady, ''))
+    for (const workload of WORKLOADS) {
+      const { rate, cpu } = await runWorkload(workload, quick ? 0.2 : 1)
+      rows.push({
+        what: `${workload.name}, create to bound`,
+        ours: `${rate.toFixed(0)}/s, ${cpu.toFixed(0)} us CPU`,
+        peer: `${workload.threshold}/s`,
+        ratio: rate / workload.threshold,
+        goal: workload.name === 'SchedulingBasic' ? '5,000/s' : 'at least 10',
+      })
+    }
+    return rows
+  },
+}
+
+const decisions = (what: string, rate: number, goal: string): Row => ({
+  what,
+  ours: `${rate.toFixed(0)}/s`,
+  peer: '',
+  goal,
+})
