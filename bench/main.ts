@@ -20,6 +20,7 @@ const SECTIONS: readonly Section[] = [
   watchSection,
   memorySection,
   growthSection,
+  schedulerSection,
   controlLoopsSection,
 ]
 

@@ -8,6 +8,7 @@ import type { InformerFactory } from '../client/informer-factory.ts'
 import { DEFAULT_SCHEDULER_NAME, type SchedulerConfiguration } from './configuration.ts'
 import { type Explanation, explainPod } from './explain.ts'
 import { feed } from './feed/feed.ts'
+import { LateEvents } from './loop/late-events.ts'
 import { type SchedulerEvents, SchedulingLoop } from './loop/scheduling-loop.ts'
 import { SchedulingContext } from './scheduling-context.ts'
 
@@ -35,19 +36,18 @@ export interface Scheduler extends AsyncDisposable {
 /** Starts to give nodes to pods. Resolves when everything there is has been seen. */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
   const { client, clock, random, log, informers, configuration = {} } = options
-  const recorder = options.events
-    ? undefined
-    : createEventRecorder({ client, clock, random, log, component: DEFAULT_SCHEDULER_NAME })
   const context = new SchedulingContext(options, configuration)
-  const events = options.events ?? { event: (pod, ...rest) => recorder!.event(referenceTo(pod), ...rest) }
-  const loop = new SchedulingLoop({ context, configuration, client, clock, log, events })
+  const recorder = createEventRecorder({ client, clock, random, log, component: DEFAULT_SCHEDULER_NAME })
+  const late = new LateEvents(recorder, clock, () => loop.isBusy)
+  const events = options.events ?? late
+  const loop = new SchedulingLoop({ context, configuration, client, clock, log, events, onIdle: () => late.idle() })
   loop.hold()
   const stop = feed(context, informers, loop)
   await informers.synced()
   loop.release()
   return {
     get isBusy() {
-      return loop.isBusy
+      return loop.isBusy || !late.isEmpty
     },
     get pendingPods() {
       return loop.queue.length
@@ -56,12 +56,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     async [Symbol.asyncDispose]() {
       stop()
       await loop.stop()
-      await recorder?.[Symbol.asyncDispose]()
+      await late.stop()
     },
   }
-}
-
-function referenceTo({ metadata }: Pod) {
-  const { namespace = '', name = '', uid = '', resourceVersion = '' } = metadata
-  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion }
 }

@@ -29,6 +29,8 @@ export interface LoopOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly events: SchedulerEvents
+  /** There is nothing to decide and nothing to bind. */
+  readonly onIdle: () => void
 }
 
 /** So many bindings may be on their way; then decisions wait. */
@@ -125,6 +127,11 @@ export class SchedulingLoop {
       if (!canGoOn || !this.#decideSome()) break
     }
     this.#isRunning = false
+    this.#tellIfIdle()
+  }
+
+  #tellIfIdle(): void {
+    if (!this.#isRunning && this.#binding.size === 0) this.#options.onIdle()
   }
 
   /** Whether there may be more to decide. */
@@ -195,6 +202,7 @@ export class SchedulingLoop {
     } finally {
       this.#binding.delete(uid)
       if (this.queue.isReady) this.#wake()
+      this.#tellIfIdle()
     }
   }
 
