@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod } from '../api/generated/core-v1.ts'
 import { nodeKind } from '../api/kinds/core/node/kind.ts'
+import { persistentVolumeClaimKind } from '../api/kinds/core/persistent-volume-claim/kind.ts'
 import { podKind } from '../api/kinds/core/pod/kind.ts'
 import { startCluster, type TestCluster, type TestClusterOptions } from './index.ts'
 
@@ -82,6 +83,39 @@ describe('startCluster', () => {
     expect(await ready()).toBe('True')
     expect(await cluster.find(podKind, 'a')).toBeUndefined()
     expect(() => cluster.kill('nobody')).toThrow('there is no simulated node nobody')
+  })
+
+  it('gives a StatefulSet its volumes, and keeps them for its pods', async () => {
+    const cluster = await start({ nodes: 2, seed: 1 })
+    await cluster.apply(`
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db }
+spec:
+  replicas: 2
+  serviceName: db
+  selector: { matchLabels: { app: db } }
+  template:
+    metadata: { labels: { app: db } }
+    spec:
+      containers: [{ name: c, image: db, volumeMounts: [{ name: data, mountPath: /data }] }]
+  volumeClaimTemplates:
+    - metadata: { name: data }
+      spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
+`)
+    await cluster.settled()
+    await cluster.clock.advance('10s')
+    const claims = (await cluster.client.resource(persistentVolumeClaimKind).list()).items
+    expect(claims.map(({ metadata, status }) => `${metadata.name} ${status?.phase}`)).toEqual([
+      'data-db-0 Bound',
+      'data-db-1 Bound',
+    ])
+    expect([await phase(cluster, 'db-0'), await phase(cluster, 'db-1')]).toEqual(['Running', 'Running'])
+    await cluster.client.resource(persistentVolumeClaimKind).namespace('default').delete('data-db-0')
+    await cluster.settled()
+    expect((await cluster.find(persistentVolumeClaimKind, 'data-db-0'))?.metadata.finalizers).toEqual([
+      'kubernetes.io/pvc-protection',
+    ])
   })
 
   it('refuses what is invalid, with the path of the field', async () => {

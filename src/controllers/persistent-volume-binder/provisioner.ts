@@ -27,6 +27,7 @@ export const localPathClass: StorageClass = {
   metadata: { name: 'local-path', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
   provisioner: LOCAL_PATH_PROVISIONER,
   reclaimPolicy: 'Delete',
+  allowVolumeExpansion: true,
   volumeBindingMode: 'WaitForFirstConsumer',
 }
 

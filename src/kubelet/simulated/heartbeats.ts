@@ -13,6 +13,9 @@ import type { SimulatedMachine } from './node-table.ts'
 /** A kubelet renews its lease every ten seconds, and its status every five minutes if nothing changed. */
 const RENEW_INTERVAL = 10_000
 const STATUS_INTERVAL = 300_000
+/** Thousands in one process beat half as often, which is still twice before anybody would miss them. */
+const CROWD = 1000
+const CROWD_INTERVAL = 20_000
 const SLOTS = 10
 /** Few nodes beat together, so that they make few timers. */
 const BEATING_TOGETHER = 10
@@ -72,8 +75,9 @@ export class Heartbeats {
     if (this.#timer || this.#isStopped || this.#beats.size === 0) return
     let steps = 1
     while (this.#slots[(this.#slot + steps) % SLOTS]!.size === 0) steps++
+    const interval = this.#beats.size > CROWD ? CROWD_INTERVAL : RENEW_INTERVAL
     this.#timer = this.#options.clock
-      .after((steps * RENEW_INTERVAL) / SLOTS, () => {
+      .after((steps * interval) / SLOTS, () => {
         this.#timer = undefined
         this.#slot = (this.#slot + steps) % SLOTS
         for (const beat of this.#slots[this.#slot]!) void this.#beat(beat)
