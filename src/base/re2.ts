@@ -1,5 +1,9 @@
 import type { RE2JS } from 're2js'
 
+interface Matcher {
+  test(text: string): boolean
+}
+
 /** Regular expressions in RE2's syntax, matched in linear time: safe for patterns that users bring. */
 export interface Re2 {
   /** Whether the pattern is found anywhere in the text. Throws if it is no regular expression. */
@@ -24,13 +28,20 @@ export function loadRe2(): Promise<Re2> {
 class CachingRe2 implements Re2 {
   readonly #compile: (pattern: string) => RE2JS
   readonly #compiled = new Map<string, RE2JS>()
+  readonly #matchers = new Map<string, Matcher>()
 
   constructor(engine: typeof RE2JS) {
     this.#compile = (pattern) => engine.compile(pattern)
   }
 
   matches(pattern: string, text: string): boolean {
-    return this.#get(pattern).test(text)
+    let matcher = this.#matchers.get(pattern)
+    if (matcher === undefined) {
+      if (this.#matchers.size >= KEPT_PATTERNS) this.#matchers.clear()
+      matcher = isPlain(pattern) ? new RegExp(pattern, 'u') : this.#get(pattern)
+      this.#matchers.set(pattern, matcher)
+    }
+    return matcher.test(text)
   }
 
   problem(pattern: string): string | undefined {
@@ -56,5 +67,35 @@ class CachingRe2 implements Re2 {
     this.#compiled.set(pattern, compiled)
     if (this.#compiled.size > KEPT_PATTERNS) this.#compiled.delete(this.#compiled.keys().next().value!)
     return compiled
+  }
+}
+
+const ATOM = String.raw`(?:[\w@:,;<>=!#%&~" '-]|\\[./\-+*?()[\]{}|^$\\]|\[\^?(?:[\w@:,;<>=!#%&~" '/.*+?()-]|\\[./\-\]\\])+\])`
+const PLAIN = new RegExp(`^\\^(?:${ATOM}|[()/]|[?*+]|\\{\\d{1,3}(?:,\\d{0,3})?\\})*\\$$`)
+const REPEAT = /(?<!\\)(?:[*+]|\{)/g
+
+/**
+ * Patterns that mean the same to the engine of JavaScript and cost it linear time: anchored, no alternatives, and at
+ * most one repetition, which stands in no repeated group. They are most of those in use, and faster there.
+ */
+function isPlain(pattern: string): boolean {
+  const outside = pattern.replace(/\[(?:[^\]\\]|\\.)*\]/g, 'x')
+  const repeats = outside.match(REPEAT)?.length ?? 0
+  // Each optional part may double the work.
+  const optionals = outside.match(/(?<!\\)\?/g)?.length ?? 0
+  return (
+    repeats <= 1 &&
+    optionals <= 3 &&
+    PLAIN.test(pattern) &&
+    !/\(\?|\)[*+{]|[?*+}][?*+]|\^[?*+{]|\([?*+{]/.test(outside) &&
+    compiles(pattern)
+  )
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u') !== undefined
+  } catch {
+    return false
   }
 }

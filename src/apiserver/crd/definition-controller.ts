@@ -1,7 +1,6 @@
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions-v1.ts'
 import { CLEANUP_FINALIZER } from '../../api/kinds/apiextensions/custom-resource-definition/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
-import { isConditionTrue } from '../../api/meta/conditions.ts'
 import { formatTime } from '../../api/meta/time.ts'
 import type { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
@@ -67,10 +66,7 @@ export class DefinitionController implements AsyncDisposable {
   /** A name that was given up may be what another definition waits for. */
   #wakeNeighbours(key: string): void {
     const group = key.slice(key.lastIndexOf('/') + 1).replace(/^[^.]*\./, '')
-    for (const other of this.#customResources.neighbours(key, group)) {
-      if (!isConditionTrue(this.#customResources.definition(other)?.status?.conditions, 'NamesAccepted'))
-        this.#queue.add(other)
-    }
+    for (const other of this.#customResources.waiting(group)) if (other !== key) this.#queue.add(other)
   }
 
   async #terminate(key: string, definition: CustomResourceDefinition): Promise<void> {

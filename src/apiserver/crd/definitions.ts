@@ -1,7 +1,9 @@
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
 import type { Kind } from '../../api/kind.ts'
+import { isConditionFalse } from '../../api/meta/conditions.ts'
 import { apiVersionOf, type JsonObject } from '../../api/meta/object.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
@@ -10,7 +12,7 @@ import { type Converter, trivialConverter } from './conversion.ts'
 import { customKind } from './custom-kind.ts'
 import { desiredStatus, isEstablished } from './definition-status.ts'
 import type { EngineLoader } from './engines.ts'
-import { type NamesInUse, namesInUse } from './names.ts'
+import { GroupNames, type NamesInUse } from './names.ts'
 import type { RuleEngines } from './rules.ts'
 import { CustomForm } from './stored-form.ts'
 
@@ -40,7 +42,7 @@ export class CustomResources implements Disposable {
   readonly #served = new Map<string, Served>()
   readonly #sources = new WeakMap<Kind, CachedObject>()
   /** By group, since names must be unique in one. */
-  readonly #groups = new Map<string, Set<string>>()
+  readonly #groups = new Map<string, GroupNames>()
   readonly #onChange: (key: string) => void
   #unsubscribe = () => {}
   #isOver = false
@@ -92,13 +94,12 @@ export class CustomResources implements Disposable {
 
   /** Names that other definitions of the same group have. */
   namesInUse(key: string, group: string): NamesInUse {
-    const others = [...(this.#groups.get(group) ?? [])].filter((other) => other !== key)
-    return namesInUse(others.map((other) => this.definition(other)).filter((one) => one !== undefined))
+    return getOrCreate(this.#groups, group, () => new GroupNames()).usedByOthers(key)
   }
 
-  /** Definitions of the same group, which may get a name that this one gives up. */
-  neighbours(key: string, group: string): string[] {
-    return [...(this.#groups.get(group) ?? [])].filter((other) => other !== key)
+  /** Definitions of a group that may get a name that another one gives up. */
+  waiting(group: string): string[] {
+    return this.#groups.get(group)?.waiting() ?? []
   }
 
   /** The schema of a custom kind as its author wrote it, with descriptions. */
@@ -134,7 +135,7 @@ export class CustomResources implements Disposable {
   }
 
   #forget(key: string): void {
-    for (const keys of this.#groups.values()) keys.delete(key)
+    for (const [group, names] of this.#groups) if (names.delete(key) && names.size === 0) this.#groups.delete(group)
     this.#serve(key, undefined)
   }
 
@@ -146,9 +147,9 @@ export class CustomResources implements Disposable {
     }
     const definition = stored.object as unknown as CustomResourceDefinition
     const { group } = definition.spec
-    if (!this.#groups.has(group)) this.#groups.set(group, new Set())
-    this.#groups.get(group)!.add(key)
     const status = desiredStatus(definition, this.namesInUse(key, group), formatTime(this.#machinery.clock.now()))
+    const isWaiting = isConditionFalse(status.conditions, 'NamesAccepted')
+    this.#groups.get(group)!.set(key, status.acceptedNames, isWaiting)
     if (!isEstablished(status)) {
       this.#serve(key, undefined)
       return

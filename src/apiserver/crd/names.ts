@@ -14,15 +14,39 @@ export interface NamesInUse {
   readonly kinds: ReadonlySet<string>
 }
 
-export function namesInUse(others: Iterable<CustomResourceDefinition>): NamesInUse {
-  const resources = new Set<string>()
-  const kinds = new Set<string>()
-  for (const { status } of others) {
-    const names = status?.acceptedNames
-    for (const name of [names?.plural, names?.singular, ...(names?.shortNames ?? [])]) if (name) resources.add(name)
-    for (const name of [names?.kind, names?.listKind]) if (name) kinds.add(name)
+/** What is known of the names of the definitions of one group. */
+export class GroupNames {
+  readonly #members = new Map<string, { accepted: Names | undefined; isWaiting: boolean }>()
+
+  set(key: string, accepted: Names | undefined, isWaiting: boolean): void {
+    this.#members.set(key, { accepted, isWaiting })
   }
-  return { resources, kinds }
+
+  delete(key: string): boolean {
+    return this.#members.delete(key)
+  }
+
+  get size(): number {
+    return this.#members.size
+  }
+
+  /** Definitions that did not get all the names they want. */
+  waiting(): string[] {
+    return [...this.#members].filter(([, { isWaiting }]) => isWaiting).map(([key]) => key)
+  }
+
+  /** The names that all but this one have. */
+  usedByOthers(key: string): NamesInUse {
+    const resources = new Set<string>()
+    const kinds = new Set<string>()
+    for (const [other, { accepted }] of this.#members) {
+      if (other === key || accepted === undefined) continue
+      for (const name of [accepted.plural, accepted.singular, ...(accepted.shortNames ?? [])])
+        if (name) resources.add(name)
+      for (const name of [accepted.kind, accepted.listKind]) if (name) kinds.add(name)
+    }
+    return { resources, kinds }
+  }
 }
 
 /** Each name is accepted that is free; one that is taken leaves the one accepted before. */
