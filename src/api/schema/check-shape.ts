@@ -65,7 +65,8 @@ class ShapeWalk implements ShapeReport {
       else if (value === null) {
         this.keys++
         // In a list or map null is the zero value, in a struct it is no value.
-        if (field.builtin) delete draft[key]
+        // Custom resources keep it only where their schema wants it.
+        if (field.builtin || (!field.nullable && field !== plan.values)) delete draft[key]
       } else {
         this.keys++
         this.#path[depth] = key

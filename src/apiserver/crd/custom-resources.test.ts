@@ -227,6 +227,64 @@ describe('objects', () => {
   })
 })
 
+describe('strict clients are told of', () => {
+  const definition = definitionOf({
+    plural: 'stricts',
+    kind: 'Strict',
+    versions: [
+      {
+        spec: {
+          properties: {
+            kept: { type: 'object', ...PRESERVE },
+            template: { type: 'object', 'x-kubernetes-embedded-resource': true, ...PRESERVE },
+          },
+        },
+      },
+    ],
+  })
+  beforeAll(async () => {
+    await bench.define(definition)
+  })
+  const template = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', wrong: 1 }, spec: { any: 1 } }
+
+  it.each<[object, string]>([
+    [{ metadata: { name: 'a', unknown: 1 } }, 'unknown field "metadata.unknown"'],
+    [{ metadata: { name: 'a' }, spec: { template } }, 'unknown field "spec.template.metadata.wrong"'],
+    [{ metadata: { name: 'a' }, other: 1 }, 'unknown field "other"'],
+  ])('%j', async (object, message) => {
+    const error = await failure(bench.create(typeOf(definition), object, { fieldValidation: 'Strict' }))
+    expect(error.code).toBe(400)
+    expect(error.message).toContain(message)
+  })
+
+  it('nothing that is kept', async () => {
+    const spec = { kept: { a: null, b: { c: 1 } } }
+    const made = await bench.create(typeOf(definition), widget('kept', spec), { fieldValidation: 'Strict' })
+    expect(made.spec).toEqual(spec)
+  })
+})
+
+describe('kinds that are built in', () => {
+  it('cannot be replaced', async () => {
+    const definition = definitionOf({ group: 'networking.k8s.io', plural: 'ingresses', kind: 'Ingress' })
+    definition.metadata.annotations = { 'api-approved.kubernetes.io': 'unapproved, a test' }
+    await bench.define(definition)
+    const error = await failure(bench.create(typeOf(definition), widget('fake')))
+    expect(error.message).toContain('Ingress.networking.k8s.io "fake" is invalid')
+    expect(error.message).toContain('defaultBackend')
+    const status = await settled('ingresses.networking.k8s.io', 'KubernetesAPIApprovalPolicyConformant', 'False')
+    expect(conditionsOf(status)?.at(-1)).toMatchObject({ reason: 'UnapprovedAnnotation' })
+    const ingresses = typeOf(definition)
+    const spec = { defaultBackend: { service: { name: 'a', port: { number: 80 } } } }
+    await bench.create(ingresses, widget('real', spec))
+    await bench.call({ verb: 'delete', resource: DEFINITION_TYPE, name: 'ingresses.networking.k8s.io' })
+    await vi.waitFor(async () =>
+      expect((await failure(bench.readDefinition('ingresses.networking.k8s.io'))).code).toBe(404),
+    )
+    expect((await bench.get(ingresses, 'real')).kind).toBe('Ingress')
+  })
+})
+
 describe('a definition that changes', () => {
   it('defaults and prunes what was stored before, also for those who watch', async () => {
     const definition = definitionOf({

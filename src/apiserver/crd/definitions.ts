@@ -44,6 +44,8 @@ export class CustomResources implements Disposable {
   /** By group, since names must be unique in one. */
   readonly #groups = new Map<string, GroupNames>()
   readonly #onChange: (key: string) => void
+  /** Keys of definitions that would share their place in the store with a built-in resource. */
+  readonly #builtin: ReadonlySet<string>
   #unsubscribe = () => {}
   #isOver = false
 
@@ -58,6 +60,7 @@ export class CustomResources implements Disposable {
     this.#machinery = machinery
     this.#makeConverter = makeConverter
     this.#onChange = onChange
+    this.#builtin = new Set([...machinery.kinds.list()].map(({ group, plural }) => `${PREFIX}${plural}.${group}`))
   }
 
   async start(): Promise<void> {
@@ -150,7 +153,7 @@ export class CustomResources implements Disposable {
     const status = desiredStatus(definition, this.namesInUse(key, group), formatTime(this.#machinery.clock.now()))
     const isWaiting = isConditionFalse(status.conditions, 'NamesAccepted')
     this.#groups.get(group)!.set(key, status.acceptedNames, isWaiting)
-    if (!isEstablished(status)) {
+    if (!isEstablished(status) || this.#builtin.has(key)) {
       this.#serve(key, undefined)
       return
     }
@@ -161,6 +164,12 @@ export class CustomResources implements Disposable {
     if (engines) this.#serve(key, this.#make(stored, { ...definition, status }, engines, made))
     // Another server took it in; here its engines are still missing.
     else void this.engines.load(stored.bytes).then(() => this.#apply(key))
+  }
+
+  /** No definition may stand in for a kind that is built in. */
+  #isTaken({ group, version, kind }: Kind): boolean {
+    const known = this.#machinery.kinds.byKind(group, version, kind)
+    return known !== undefined && !this.#sources.has(known)
   }
 
   #serve(key: string, served: Served | undefined): void {
@@ -192,7 +201,10 @@ export class CustomResources implements Disposable {
       this.#sources.set(kind, stored)
       kinds.set(version.name, kind)
     }
-    const served = versions.filter((version) => version.served).map((version) => kinds.get(version.name)!)
+    const served = versions
+      .filter((version) => version.served)
+      .map((version) => kinds.get(version.name)!)
+      .filter((kind) => !this.#isTaken(kind))
     return { made, kinds: served, storage: kinds.get(storageVersion)! }
   }
 }
