@@ -55,8 +55,7 @@ export async function runWorkload(workload: Workload, scale = 1): Promise<Worklo
 
 function nodeFor({ node }: Workload, i: number): Node {
   const name = `node-${i}`
-  const { labels, cpu = '4' } = node?.(i) ?? {}
-  const allocatable = { cpu, memory: '32Gi', pods: '110' }
+  const { labels, allocatable = { cpu: '4', memory: '32Gi', pods: '110' } } = node?.(i) ?? {}
   return {
     metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
     status: { allocatable, capacity: allocatable },

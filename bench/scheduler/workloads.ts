@@ -1,4 +1,4 @@
-import type { Node, Pod } from '../../src/api/generated/core-v1.ts'
+import type { Pod } from '../../src/api/generated/core-v1.ts'
 
 type Spec = NonNullable<Pod['spec']>
 
@@ -10,7 +10,7 @@ export interface Workload {
   readonly nodes: number
   readonly existing: number
   readonly measured: number
-  readonly node?: (i: number) => Partial<Node['metadata'] & { cpu: string }>
+  readonly node?: (i: number) => { labels?: Record<string, string>; allocatable?: Record<string, string> }
   readonly existingPod?: (i: number) => Partial<Pod>
   readonly pod?: (i: number) => Partial<Pod>
   /** What goes on beside: pods that never fit, objects that come and go. */
@@ -138,5 +138,13 @@ export const WORKLOADS: readonly Workload[] = [
   },
   { name: 'Unschedulable', threshold: 590, ...FIVE, existing: 100, measured: 10_000, churn: 'unschedulable' },
   { name: 'SchedulingWithMixedChurn', threshold: 710, ...FIVE, existing: 0, measured: 10_000, churn: 'mixed' },
-  { name: 'SchedulingWhileGated', threshold: 910, nodes: 1, existing: 0, measured: 10_000, gated: 10_000 },
+  {
+    name: 'SchedulingWhileGated',
+    threshold: 910,
+    nodes: 1,
+    existing: 0,
+    measured: 10_000,
+    gated: 10_000,
+    node: () => ({ allocatable: { cpu: '10k', memory: '100Ti', pods: '50k' } }),
+  },
 ]
