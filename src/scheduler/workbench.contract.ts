@@ -7,6 +7,7 @@ import { silentLogger } from '../base/log.ts'
 import { seededRandom } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { createInformerFactory } from '../client/informer-factory.ts'
+import type { ApiCall, Transport } from '../client/transport.ts'
 import { openMemoryStore } from '../store/embedded.ts'
 import type { SchedulerConfiguration } from './configuration.ts'
 import { type Scheduler, startScheduler } from './scheduler.ts'
@@ -40,7 +41,12 @@ export interface NodeParts {
 const QUIET_TURNS = 8
 
 export async function startWorkbench(
-  options: { configuration?: SchedulerConfiguration; clock?: Clock } = {},
+  options: {
+    configuration?: SchedulerConfiguration
+    clock?: Clock
+    /** Makes calls of the scheduler fail. */
+    fault?: (call: ApiCall) => Error | undefined
+  } = {},
 ): Promise<Workbench> {
   const { clock = systemClock } = options
   const log = silentLogger
@@ -49,11 +55,18 @@ export async function startWorkbench(
   const server = await startApiServer({ store, clock, random, log, serviceCidrs: ['10.96.0.0/16'] })
   const transport = server.transport({ name: 'system:admin', groups: ['system:masters'] }, 'test')
   const client = createClient(transport)
+  const faulty: Transport = {
+    ...transport,
+    call: (call) => {
+      const error = options.fault?.(call)
+      return error ? Promise.reject(error) : transport.call(call)
+    },
+  }
   const events: string[] = []
   const start = async () => {
     const informers = createInformerFactory({ transport, clock, random, log })
     const scheduler = await startScheduler({
-      client,
+      client: createClient(faulty),
       informers,
       clock,
       random,
