@@ -79,7 +79,7 @@ export class Bench implements AsyncDisposable {
   }
 
   static async start(options: Partial<ApiServerOptions> = {}): Promise<Bench> {
-    const store = await openMemoryStore()
+    const store = options.store ?? (await openMemoryStore())
     const server = await startApiServer({
       store,
       clock: systemClock,
@@ -88,7 +88,8 @@ export class Bench implements AsyncDisposable {
       serviceCidrs: ['10.96.0.0/16'],
       ...options,
     })
-    return new Bench(server, store)
+    // A store that was brought belongs to whoever brought it.
+    return new Bench(server, options.store ? { async [Symbol.asyncDispose]() {} } : store)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

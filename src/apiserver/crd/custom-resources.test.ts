@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findCondition } from '../../api/meta/conditions.ts'
 import type { WatchEvent } from '../../client/transport.ts'
+import { openMemoryStore } from '../../store/embedded.ts'
 import {
   type AnyObject,
   Bench,
@@ -370,5 +371,30 @@ describe('what is wrong with a definition', () => {
     const error = await failure(bench.define(definitionOf({ plural: 'wrongs', kind: 'Wrong', versions: [{ spec }] })))
     expect(error.code).toBe(422)
     expect(error.message).toContain(message)
+  })
+})
+
+describe('servers on one store', () => {
+  const rule = { rule: 'self.size() > 1' }
+  const field = { type: 'string', pattern: '^[a-z|]+$', 'x-kubernetes-validations': [rule] }
+  const definition = definitionOf({ versions: [{ spec: { properties: { a: field } } }] })
+
+  it('serve what others define, now and after a restart', async () => {
+    const store = await openMemoryStore()
+    const first = await Bench.start({ store, sharedStore: true })
+    const second = await Bench.start({ store, sharedStore: true })
+    await first.define(definition)
+    await vi.waitFor(() => second.create(typeOf(definition), widget('one', { a: 'xy' })))
+    expect((await first.get(typeOf(definition), 'one')).spec).toEqual({ a: 'xy' })
+    expect((await failure(second.create(typeOf(definition), widget('two', { a: 'x' })))).code).toBe(422)
+    await first[Symbol.asyncDispose]()
+    await second[Symbol.asyncDispose]()
+    const third = await Bench.start({ store })
+    expect((await third.get(typeOf(definition), 'one')).spec).toEqual({ a: 'xy' })
+    expect((await failure(third.create(typeOf(definition), widget('two', { a: 'X' })))).message).toContain(
+      'should match',
+    )
+    await third[Symbol.asyncDispose]()
+    await store[Symbol.asyncDispose]()
   })
 })
