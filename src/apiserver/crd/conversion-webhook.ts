@@ -21,7 +21,7 @@ const REVIEW_VERSIONS = ['v1', 'v1beta1']
 
 /** Conversion by a program of the definition's author, asked with a ConversionReview. */
 export function webhookConverter(definition: CustomResourceDefinition, call: CallWebhook, random: Random): Converter {
-  const { group, names, conversion } = definition.spec
+  const { names, conversion } = definition.spec
   const { clientConfig, conversionReviewVersions = [] } = conversion?.webhook ?? {}
   const reviewVersion = conversionReviewVersions.find((version) => REVIEW_VERSIONS.includes(version)) ?? 'v1'
   const apiVersion = `apiextensions.k8s.io/${reviewVersion}`
@@ -42,7 +42,7 @@ export function webhookConverter(definition: CustomResourceDefinition, call: Cal
       }
       const converted = checkReview(review, apiVersion, uid, foreign.length, fail)
       converted.forEach((object, i) => {
-        checkConverted(object, foreign[i]!, desiredAPIVersion, group, i, fail)
+        checkConverted(object, foreign[i]!, desiredAPIVersion, i, fail)
       })
       let next = 0
       return objects.map((object) =>
@@ -76,7 +76,6 @@ function checkConverted(
   object: KubernetesObject,
   original: KubernetesObject,
   apiVersion: string,
-  _group: string,
   index: number,
   fail: Fail,
 ): void {
