@@ -12,7 +12,7 @@ describe('scheduler', () => {
     await bench.settled()
     const nodes = await Promise.all(['p1', 'p2', 'p3', 'p4'].map((name) => bench.nodeOf(name)))
     expect(nodes.sort()).toEqual(['a', 'a', 'b', 'b'])
-    expect(bench.events).toContain('p1 Scheduled: Successfully assigned default/p1 to a')
+    expect(bench.events).toContain(`p1 Scheduled: Successfully assigned default/p1 to ${await bench.nodeOf('p1')}`)
   })
 
   test('says why there is no node, and tries again when there is one', async () => {

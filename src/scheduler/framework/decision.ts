@@ -115,7 +115,7 @@ export function walk(attempt: Attempt): { candidates: Candidate[]; rejections: M
   const groups: { nodes: number[]; own: (node: number) => number }[] = []
   for (const group of podClass.passingGroups()) {
     const nodes: number[] = []
-    for (const node of [...group.nodes]) {
+    for (const node of [...group.members()]) {
       const rejection = extraRejection(attempt, node)
       if (rejection) rejections.set(node, rejection)
       else nodes.push(node)

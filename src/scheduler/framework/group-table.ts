@@ -1,4 +1,4 @@
-import { NodeGroup } from './node-group.ts'
+import { type GroupColumns, NodeGroup } from './node-group.ts'
 
 type Question = (node: number) => number
 
@@ -11,25 +11,17 @@ export class GroupTable {
   readonly groups: NodeGroup[] = []
   readonly #byNode: readonly Question[]
   readonly #byPods: readonly Question[]
-  readonly #scores: Int32Array
-  readonly #positions: Int32Array
+  readonly #columns: GroupColumns
   /** The answers that depend on the node object alone, as one number per node. */
   readonly #fixed: Int32Array
   /** For each question: (number so far, answer) -> number. */
   readonly #steps: Map<number, number>[]
   readonly #byNumber: number[] = []
 
-  constructor(
-    byNode: readonly Question[],
-    byPods: readonly Question[],
-    capacity: number,
-    scores: Int32Array,
-    positions: Int32Array,
-  ) {
+  constructor(byNode: readonly Question[], byPods: readonly Question[], capacity: number, columns: GroupColumns) {
     this.#byNode = byNode
     this.#byPods = byPods
-    this.#scores = scores
-    this.#positions = positions
+    this.#columns = columns
     this.#fixed = new Int32Array(capacity)
     this.#steps = Array.from({ length: byNode.length + byPods.length }, () => new Map())
   }
@@ -47,7 +39,7 @@ export class GroupTable {
     for (let q = 0; q < this.#byPods.length; q++) number = this.#step(first + q, number, this.#byPods[q]!(node))
     const known = this.#byNumber[number]
     if (known !== undefined) return known
-    const place = this.groups.push(new NodeGroup(this.#scores, this.#positions)) - 1
+    const place = this.groups.push(new NodeGroup(this.#columns)) - 1
     this.#byNumber[number] = place
     return place
   }

@@ -1,8 +1,19 @@
 import type { Rejection } from '../plugin.ts'
 
+/** Columns that all groups of a class share: a node is in one group at a time. */
+export interface GroupColumns {
+  /** Each node's own score. */
+  readonly scores: Int32Array
+  /** The neighbours of each node among the nodes of its group with the same score; -1 at the ends. */
+  readonly next: Int32Array
+  readonly previous: Int32Array
+}
+
+const NONE = -1
+
 /**
- * Nodes that answer alike to everything that is asked of groups, as a heap: the one with the best own score, and among
- * equals the first, is on top.
+ * Nodes that answer alike to everything that is asked of groups, in one list per own score: the best is at hand, and
+ * a node whose score changes moves in constant time.
  */
 export class NodeGroup {
   /** Set by the last round of filters. */
@@ -11,97 +22,84 @@ export class NodeGroup {
   total = 0
   /** Scores of the last round by plugin, before they were normalised. */
   readonly raw: number[] = []
-  readonly nodes: number[] = []
-  readonly #scores: Int32Array
-  readonly #positions: Int32Array
+  size = 0
+  readonly #columns: GroupColumns
+  /** The first node with each score. */
+  #heads = new Int32Array(16).fill(NONE)
+  #best = NONE
 
-  constructor(scores: Int32Array, positions: Int32Array) {
-    this.#scores = scores
-    this.#positions = positions
+  constructor(columns: GroupColumns) {
+    this.#columns = columns
   }
 
-  get size(): number {
-    return this.nodes.length
-  }
-
-  /** Any node can answer for the group; the top is at hand. */
+  /** Any node can answer for the group. */
   get node(): number {
-    return this.nodes[0]!
+    return this.top
   }
 
+  /** A node with the best own score. */
   get top(): number {
-    return this.nodes[0]!
+    return this.#heads[this.#best]!
   }
 
   add(node: number): void {
-    this.nodes.push(node)
-    this.#up(this.nodes.length - 1, node)
+    this.#link(node)
+    this.size++
   }
 
   remove(node: number): void {
-    const at = this.#positions[node]!
-    const last = this.nodes.pop()!
-    if (last !== node) this.#move(at, last)
+    this.#unlink(node)
+    this.size--
   }
 
-  /** After the score of a node has changed. */
-  update(node: number): void {
-    this.#move(this.#positions[node]!, node)
+  /** Gives a node of the group another own score. */
+  update(node: number, score: number): void {
+    this.#unlink(node)
+    this.#columns.scores[node] = score
+    this.#link(node)
   }
 
-  #move(at: number, node: number): void {
-    if (at > 0 && this.#before(node, this.nodes[(at - 1) >> 1]!)) this.#up(at, node)
-    else this.#down(at, node)
+  *members(): Iterable<number> {
+    const { next } = this.#columns
+    for (let score = this.#best; score >= 0; score--)
+      for (let node = this.#heads[score]!; node !== NONE; node = next[node]!) yield node
   }
 
-  #before(a: number, b: number): boolean {
-    const difference = this.#scores[a]! - this.#scores[b]!
-    return difference > 0 || (difference === 0 && a < b)
-  }
-
-  #up(from: number, node: number): void {
-    const nodes = this.nodes
-    const positions = this.#positions
-    let at = from
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      const other = nodes[parent]!
-      if (!this.#before(node, other)) break
-      nodes[at] = other
-      positions[other] = at
-      at = parent
-    }
-    nodes[at] = node
-    positions[node] = at
-  }
-
-  #down(from: number, node: number): void {
-    const nodes = this.nodes
-    const scores = this.#scores
-    const positions = this.#positions
-    const { length } = nodes
+  #link(node: number): void {
+    const { scores, next, previous } = this.#columns
     const score = scores[node]!
-    let at = from
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= length) break
-      let other = nodes[child]!
-      let best = scores[other]!
-      if (child + 1 < length) {
-        const right = nodes[child + 1]!
-        const ofRight = scores[right]!
-        if (ofRight > best || (ofRight === best && right < other)) {
-          child++
-          other = right
-          best = ofRight
-        }
-      }
-      if (best < score || (best === score && node < other)) break
-      nodes[at] = other
-      positions[other] = at
-      at = child
+    if (score >= this.#heads.length) this.#grow(score)
+    const head = this.#heads[score]!
+    next[node] = head
+    previous[node] = NONE
+    if (head !== NONE) previous[head] = node
+    this.#heads[score] = node
+    if (score > this.#best) this.#best = score
+  }
+
+  #unlink(node: number): void {
+    const { scores, next, previous } = this.#columns
+    const score = scores[node]!
+    const after = next[node]!
+    const before = previous[node]!
+    if (after !== NONE) previous[after] = before
+    if (before !== NONE) {
+      next[before] = after
+      return
     }
-    nodes[at] = node
-    positions[node] = at
+    this.#heads[score] = after
+    if (after === NONE && score === this.#best) this.#settleBest()
+  }
+
+  #settleBest(): void {
+    let best = this.#best
+    while (best >= 0 && this.#heads[best] === NONE) best--
+    this.#best = best
+  }
+
+  #grow(score: number): void {
+    const heads = new Int32Array(Math.max(score + 1, this.#heads.length * 2)).fill(NONE)
+    heads.set(this.#heads)
+    this.#heads = heads
   }
 }

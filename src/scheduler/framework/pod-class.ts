@@ -57,7 +57,7 @@ export class PodClass {
     return first(filterNode, node) ?? first(filterPods, node) ?? first(filterGroup, node)
   }
 
-  /** The node with the best score, the first among equals; undefined if none will do. */
+  /** A node with the best score; undefined if none will do. */
   pick(): number | undefined {
     const columns = this.#refreshed()
     const passing = columns.filterGroups()
@@ -137,8 +137,8 @@ class Columns {
     this.#fixedRejection = new Uint16Array(capacity)
     this.#fixedScore = new Int32Array(capacity)
     this.#visited = new Int32Array(capacity)
-    const positions = new Int32Array(capacity)
-    this.#table = new GroupTable(rules.groupByNode, rules.groupByPods, capacity, this.scores, positions)
+    const links = { scores: this.scores, next: new Int32Array(capacity), previous: new Int32Array(capacity) }
+    this.#table = new GroupTable(rules.groupByNode, rules.groupByPods, capacity, links)
   }
 
   /** Groups that were met once and are empty now are many: starting anew is cheaper than walking over them. */
@@ -152,17 +152,27 @@ class Columns {
     if (this.#read < 0 || !log.has(this.#read)) {
       for (let node = 0; node < columns.names.length; node++) this.#lookAgain(node, true)
     } else {
-      const visit = ++this.#visit
-      for (let at = this.#read; at < log.end; at++) {
-        const node = log.node(at)
-        const nodeChanged = log.isNodeChange(at)
-        // What is read is how things are now: once is enough, unless the node itself is said to have changed.
-        if (!nodeChanged && this.#visited[node] === visit) continue
-        this.#visited[node] = visit
-        this.#lookAgain(node, nodeChanged)
-      }
+      this.#lookAtChanges()
     }
     this.#read = log.end
+  }
+
+  /** Many changes are first collected and then looked at in the order of the nodes, as they lie in memory. */
+  #lookAtChanges(): void {
+    const { log, columns } = this.#cluster
+    const visit = ++this.#visit
+    const visited = this.#visited
+    const collects = log.end - this.#read > columns.names.length >> 3
+    for (let at = this.#read; at < log.end; at++) {
+      const node = log.node(at)
+      const nodeChanged = log.isNodeChange(at)
+      // What is read is how things are now: once is enough, unless the node itself is said to have changed.
+      if (!nodeChanged && visited[node] === visit) continue
+      visited[node] = visit
+      if (nodeChanged || !collects) this.#lookAgain(node, nodeChanged)
+    }
+    if (!collects) return
+    for (let node = 0; node < columns.names.length; node++) if (visited[node] === visit) this.#lookAgain(node, false)
   }
 
   filterGroups(): NodeGroup[] {
@@ -238,8 +248,7 @@ class Columns {
     }
     if (oldGroup === group) {
       if (group < 0 || this.scores[node] === score) return
-      this.scores[node] = score
-      groups[group]!.update(node)
+      groups[group]!.update(node, score)
       return
     }
     if (oldGroup >= 0) groups[oldGroup]!.remove(node)
