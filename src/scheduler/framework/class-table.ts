@@ -10,8 +10,8 @@ import { PodClass } from './pod-class.ts'
 import type { Profile } from './profile.ts'
 
 /** So many numbers may be remembered for all classes together. */
-const MAX_REMEMBERED = 16_000_000
-const NUMBERS_PER_NODE = 6
+const MAX_REMEMBERED = 64_000_000
+const NUMBERS_PER_NODE = 10
 const MIN_CLASSES = 64
 
 /** Pod and class, as they were found together. */
