@@ -5,5 +5,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'],
     testTimeout: 30_000,
     pool: 'threads',
+    // Nothing here keeps state between tests, so a worker loads each module once for all of its files.
+    isolate: false,
   },
 })
