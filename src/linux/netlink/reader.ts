@@ -60,8 +60,13 @@ export const textIn = (attributes: Attributes, type: number): string | undefined
   return bytes && textOf(bytes)
 }
 
-/** The attribute, or what it means when the kernel leaves it out. */
-export const u32In = (attributes: Attributes, type: number) => attributes.get(type)?.readUInt32LE(0)
-export const be32In = (attributes: Attributes, type: number) => attributes.get(type)?.readUInt32BE(0)
-export const be16In = (attributes: Attributes, type: number) => attributes.get(type)?.readUInt16BE(0)
-export const be64In = (attributes: Attributes, type: number) => attributes.get(type)?.readBigUInt64BE(0)
+/** The bytes of an attribute that is there and long enough. */
+function bytesIn(attributes: Attributes, type: number, length: number): Buffer | undefined {
+  const bytes = attributes.get(type)
+  return bytes && bytes.length >= length ? bytes : undefined
+}
+
+export const u32In = (attributes: Attributes, type: number) => bytesIn(attributes, type, 4)?.readUInt32LE(0)
+export const be32In = (attributes: Attributes, type: number) => bytesIn(attributes, type, 4)?.readUInt32BE(0)
+export const be16In = (attributes: Attributes, type: number) => bytesIn(attributes, type, 2)?.readUInt16BE(0)
+export const be64In = (attributes: Attributes, type: number) => bytesIn(attributes, type, 8)?.readBigUInt64BE(0)
