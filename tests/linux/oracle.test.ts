@@ -1,6 +1,7 @@
 /** Debian's own tools say the same about the kernel as we do. */
 import { execFileSync } from 'node:child_process'
-import { readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import type { Linux } from '../../src/linux/linux.ts'
@@ -189,6 +190,32 @@ asRoot('oracles', () => {
       }),
     ).toThrow('inside')
     expect(readlinkSync('/proc/thread-self/ns/net')).toBe(before)
+  })
+
+  test('no thread stays in a namespace', async () => {
+    const before = readlinkSync('/proc/thread-self/ns/net')
+    for (let i = 0; i < 20; i++) {
+      const file = linux.namespaces.inNamespace(pod, () => ({ read: readFile('/proc/self/status') }))
+      await file.read
+    }
+    const threads = readdirSync('/proc/self/task').map((id) => readlinkSync(`/proc/self/task/${id}/ns/net`))
+    expect(threads.length).toBeGreaterThan(4)
+    expect(new Set(threads)).toEqual(new Set([before]))
+  })
+
+  test('a commit under way outlives its socket', async () => {
+    const nftables = linux.openNftables(host)
+    const table = { family: 'ip', name: 'sampan' } as const
+    const set: NftSet = { table, name: 'many', key: ['ipv4_addr'] }
+    const elements = Array.from({ length: 20_000 }, (_, i) => ({
+      key: encodeValue('ipv4_addr', `10.0.${i >> 8}.${i & 255}`),
+    }))
+    const commit = nftables.commit(new NftTransaction().addTable(table).addSet(set).addElements(set, elements))
+    nftables[Symbol.dispose]()
+    await commit
+    const again = linux.openNftables(host)
+    expect(again.elements(set)).toHaveLength(elements.length)
+    again[Symbol.dispose]()
   })
 
   test('ip shows the pod network', () => {

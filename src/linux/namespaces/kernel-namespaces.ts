@@ -66,6 +66,7 @@ function createNamespace(path: string, name: string): NetworkNamespace {
     }
     return opened(name, openSync(path, 'r'))
   } catch (error) {
+    calls.umount(path, MNT_DETACH)
     unlinkSync(path)
     throw error
   } finally {

@@ -36,6 +36,7 @@ const NETLINK_EXT_ACK = 11
 const NETLINK_GET_STRICT_CHK = 12
 const MSG_DONTWAIT = 0x40
 const EINTR = 4
+const EBADF = 9
 const EAGAIN = 11
 const ENOBUFS = 105
 
@@ -120,7 +121,8 @@ export class NetlinkSocket implements Disposable {
 
   /** What is queued now, without waiting. `overrun` is called when the kernel had to drop messages. */
   drain(visit: (message: NetlinkMessage) => void, overrun?: () => void): void {
-    for (;;) {
+    // A listener may close the socket, and its number may be another file's by then.
+    while (this.open) {
       const bytes = this.receive(MSG_DONTWAIT, overrun)
       if (!bytes) return
       for (const message of messagesIn(bytes)) visit(message)
@@ -175,6 +177,7 @@ export class NetlinkSocket implements Disposable {
 
   /** A message must fit into the send buffer as a whole; a big nftables transaction has tens of megabytes. */
   private ensureSendBuffer(length: number): void {
+    if (!this.open) throw new LinuxError(EBADF, 'netlink send')
     if (length + 4096 <= this.sendBufferBytes) return
     this.sendBufferBytes = Math.max(1 << 18, length * 2)
     this.setOption(SOL_SOCKET, SO_SNDBUFFORCE, this.sendBufferBytes)

@@ -41,7 +41,8 @@ export function openKernelNftables(namespace?: NetworkNamespace): Nftables {
     watch: (listener) => watchGenerations(namespace, listener),
     [Symbol.dispose]: () => {
       queries[Symbol.dispose]()
-      batches[Symbol.dispose]()
+      // What was asked for before is still done.
+      last.then(() => batches[Symbol.dispose]())
     },
   }
 }
