@@ -4,7 +4,7 @@ import { nodeKind } from '../api/kinds/core/node/kind.ts'
 import { podKind } from '../api/kinds/core/pod/kind.ts'
 import { seededRandom } from '../base/random.ts'
 import { VirtualClock } from '../base/virtual-clock.ts'
-import { nodeOf, startWorkbench, type Workbench } from './workbench.contract.ts'
+import { startWorkbench, type Workbench } from './workbench.contract.ts'
 
 const HOSTNAME = 'kubernetes.io/hostname'
 const pods = (bench: Workbench) => bench.client.resource(podKind).namespace('default')
@@ -86,7 +86,7 @@ describe('under a storm of changes', () => {
     }
     isStormy = false
     for (let i = 0; i < 8; i++) await bench.client.resource(nodeKind).patch(`n${i}`, { spec: { unschedulable: null } })
-    for (let i = 0; i < 12; i++) await bench.client.resource(nodeKind).create(nodeOf(`more${i}`, { cpu: '2' }))
+    for (let i = 0; i < 12; i++) await bench.node(`more${i}`, { cpu: '2' })
     await clock.advanceAsync(20_000)
     await bench.settled()
     const { items } = await pods(bench).list()

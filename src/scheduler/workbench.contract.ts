@@ -89,7 +89,11 @@ export async function startWorkbench(
     get scheduler() {
       return running.scheduler
     },
-    node: (name, parts = {}) => client.resource(nodeKind).create(nodeOf(name, parts)),
+    async node(name, parts = {}) {
+      await client.resource(nodeKind).create(nodeOf(name, parts))
+      // New nodes are tainted until they are ready, and nobody else is here to say so.
+      return client.resource(nodeKind).patch(name, { spec: { taints: parts.taints ?? null } })
+    },
     pod: (name, spec = {}, metadata = {}) => pods.create(podOf(name, spec, metadata)),
     nodeOf: async (name) => (await pods.get(name)).spec?.nodeName,
     get: (name) => pods.get(name),

@@ -1,6 +1,9 @@
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
-/** The plugins in their order: first all that may change the object, then all that may only refuse it. */
+/**
+ * The plugins in their order: first all that may change the object, then all that may only refuse it. Those that have
+ * nothing to wait for are not waited for.
+ */
 export class AdmissionChain {
   readonly #admitting: readonly AdmissionPlugin[]
   readonly #validating: readonly AdmissionPlugin[]
@@ -11,10 +14,16 @@ export class AdmissionChain {
   }
 
   async admit(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#admitting) await plugin.admit!(request)
+    for (const plugin of this.#admitting) {
+      const pending = plugin.admit!(request)
+      if (pending) await pending
+    }
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#validating) await plugin.validate!(request)
+    for (const plugin of this.#validating) {
+      const pending = plugin.validate!(request)
+      if (pending) await pending
+    }
   }
 }

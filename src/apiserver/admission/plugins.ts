@@ -1,18 +1,39 @@
+import type { LimitRange } from '../../api/generated/core-v1.ts'
+import type { IngressClass } from '../../api/generated/networking-v1.ts'
+import type { PriorityClass } from '../../api/generated/scheduling-v1.ts'
+import type { StorageClass } from '../../api/generated/storage-v1.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { certificateRequester } from './certificate-requester.ts'
+import { defaultIngressClass } from './default-ingress-class.ts'
+import { defaultStorageClass } from './default-storage-class.ts'
+import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
+import { limitRanger } from './limit-ranger.ts'
+import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import type { AdmissionPlugin } from './plugin.ts'
+import { priority } from './priority.ts'
 import { runtimeClass } from './runtime-class.ts'
-
-const NAMESPACES = storagePrefix({ group: '', plural: 'namespaces' })
-const RUNTIME_CLASSES = storagePrefix({ group: 'node.k8s.io', plural: 'runtimeclasses' })
+import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
 /** In this order they are asked. */
 export function admissionPlugins(feed: CacheFeed): readonly AdmissionPlugin[] {
-  const finder = (prefix: string) => async (name: string) => {
-    const cache = feed.loaded(prefix) ?? (await feed.cache(prefix))
-    return cache.get(prefix + name)?.object
+  const lister = <T extends KubernetesObject>(group: string, plural: string): Lister<T> =>
+    cacheLister(feed, storagePrefix({ group, plural }))
+  const finder = (group: string, plural: string) => {
+    const objects = lister(group, plural)
+    return async (name: string) => objects.get(name)
   }
-  return [namespaceLifecycle(finder(NAMESPACES)), runtimeClass(finder(RUNTIME_CLASSES)), certificateRequester]
+  return [
+    namespaceLifecycle(finder('', 'namespaces')),
+    limitRanger(lister<LimitRange>('', 'limitranges')),
+    taintNodesByCondition,
+    priority(lister<PriorityClass>('scheduling.k8s.io', 'priorityclasses')),
+    defaultTolerationSeconds,
+    defaultStorageClass(lister<StorageClass>('storage.k8s.io', 'storageclasses')),
+    runtimeClass(finder('node.k8s.io', 'runtimeclasses')),
+    certificateRequester,
+    defaultIngressClass(lister<IngressClass>('networking.k8s.io', 'ingressclasses')),
+  ]
 }

@@ -16,13 +16,14 @@ beforeEach(async () => {
 afterEach(() => bench[Symbol.asyncDispose]())
 
 const labels = { app: 'agent' }
-const addNode = (
+const addNode = async (
   name: string,
   node: { labels?: Record<string, string>; taints?: NonNullable<Node['spec']>['taints'] } = {},
-) =>
-  bench.plane.client
-    .resource(nodeKind)
-    .create({ metadata: { name, labels: node.labels ?? {} }, spec: { taints: node.taints ?? [] } })
+) => {
+  await bench.plane.client.resource(nodeKind).create({ metadata: { name, labels: node.labels ?? {} } })
+  // New nodes are tainted until they are ready, and nobody else is here to say so.
+  await changeNode(name, { spec: { taints: node.taints ?? null } })
+}
 const changeNode = (name: string, patch: object) => bench.plane.client.resource(nodeKind).patch(name, patch)
 async function addNodes(count: number) {
   for (let i = 1; i <= count; i++) await addNode(`node-${i}`)

@@ -144,8 +144,10 @@ describe('killed at any step', () => {
     async (seed) => {
       const random = seededRandom(seed)
       bench = await startWorkbench([])
-      for (const name of ['node-1', 'node-2', 'node-3'])
+      for (const name of ['node-1', 'node-2', 'node-3']) {
         await bench.plane.client.resource(nodeKind).create({ metadata: { name } })
+        await bench.plane.client.resource(nodeKind).patch(name, { spec: { taints: null } })
+      }
       await bench
         .resource(deploymentKind)
         .create({ metadata: { name: 'web' }, spec: { replicas: 4, ...workload('web') } })

@@ -1,0 +1,29 @@
+import type { PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
+import type { StorageClass } from '../../api/generated/storage-v1.ts'
+import { defaultClassFinder } from './default-class.ts'
+import type { Lister } from './lister.ts'
+import type { AdmissionPlugin } from './plugin.ts'
+
+const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class'
+const IS_DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class']
+
+/** A claim that names no class gets the default one. The empty name is a name: it asks for no class at all. */
+export function defaultStorageClass(classes: Lister<StorageClass>): AdmissionPlugin {
+  const find = defaultClassFinder(classes, ({ metadata }) =>
+    IS_DEFAULT.some((name) => metadata.annotations?.[name] === 'true'),
+  )
+  const setClass = async (claim: PersistentVolumeClaim) => {
+    const name = (await find())?.metadata.name
+    if (name) claim.spec = { ...claim.spec, storageClassName: name }
+  }
+  return {
+    name: 'DefaultStorageClass',
+    admit({ operation, kind, subresource, draft }) {
+      if (kind.plural !== 'persistentvolumeclaims' || kind.group !== '') return
+      if (operation !== 'CREATE' || subresource !== '' || !draft) return
+      const claim = draft as PersistentVolumeClaim
+      if (claim.spec?.storageClassName !== undefined || claim.metadata.annotations?.[BETA_CLASS] !== undefined) return
+      return setClass(claim)
+    },
+  }
+}
