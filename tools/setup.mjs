@@ -27,6 +27,9 @@ const PROGRAMS = [
   { program: 'etcd', package: 'etcd-server', for: 'the store tests against a real etcd, and the benchmark' },
   { program: 'openssl', package: 'openssl', for: 'checking our certificates' },
   { program: 'diff', package: 'diffutils', for: 'kubectl diff' },
+  { program: 'ip', package: 'iproute2', for: 'checking links, addresses and routes' },
+  { program: 'nft', package: 'nftables', for: 'checking nftables rules' },
+  { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
 ]
 
 const inPath = (program) =>

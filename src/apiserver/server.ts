@@ -78,7 +78,7 @@ const DEFAULT_PORT = 6443
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, log } = options
-  const feed = new CacheFeed(store, log)
+  const feed = new CacheFeed(store, clock, log)
   await feed.start()
   const engines = new EngineLoader()
   const { context, allocator } = resourceContext(options, feed, engines)

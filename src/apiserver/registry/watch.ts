@@ -139,7 +139,7 @@ function begin(
   if (events.length > 0) sink.deliver(new EventBatch(events))
   if (options.sendInitialEvents) sink.bookmark(machinery.feed.revision, true)
   const unsubscribe = cache.subscribe(filter, sink)
-  const stopBookmarks = options.allowBookmarks ? startBookmarks(machinery, sink) : () => {}
+  const stopBookmarks = options.allowBookmarks ? startBookmarks(machinery, cache, filter, sink) : () => {}
   return () => {
     stopBookmarks()
     unsubscribe()
@@ -150,12 +150,13 @@ function currentState(cache: ResourceCache, filter: ObjectFilter): ObjectEvent[]
   return cache.select(filter).map((object) => ({ type: 'ADDED', object }))
 }
 
-function startBookmarks(machinery: Machinery, sink: WatchSink): () => void {
+function startBookmarks(machinery: Machinery, cache: ResourceCache, filter: ObjectFilter, sink: WatchSink): () => void {
   let timer: Timer
   const next = () => {
     // Spread out, so that a thousand watchers are not served in one tick.
     const delay = BOOKMARK_PERIOD_MS * (0.75 + machinery.random.next() / 2)
     timer = machinery.clock.after(delay, () => {
+      cache.flush(filter)
       sink.bookmark(machinery.feed.revision, false)
       next()
     })

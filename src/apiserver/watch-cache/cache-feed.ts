@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Change, ChangeBatch, Store } from '../../store/store.ts'
 import { CachedObject } from './cached-object.ts'
@@ -11,6 +12,7 @@ const ROOT = '/registry/'
  */
 export class CacheFeed implements AsyncDisposable {
   readonly #store: Store
+  readonly #clock: Clock
   readonly #log: Logger
   readonly #caches = new Map<string, ResourceCache>()
   readonly #loading = new Map<string, Promise<ResourceCache>>()
@@ -21,8 +23,9 @@ export class CacheFeed implements AsyncDisposable {
   #revision = 0
   #running: Promise<void> = Promise.resolve()
 
-  constructor(store: Store, log: Logger) {
+  constructor(store: Store, clock: Clock, log: Logger) {
     this.#store = store
+    this.#clock = clock
     this.#log = log
   }
 
@@ -83,7 +86,7 @@ export class CacheFeed implements AsyncDisposable {
     try {
       const page = await this.#store.list(prefix)
       const objects = page.entries.map((entry) => new CachedObject(entry))
-      const cache = new ResourceCache(prefix, objects, page.revision)
+      const cache = new ResourceCache(prefix, objects, page.revision, this.#clock)
       for (const changes of missed) cache.apply(changes)
       this.#caches.set(prefix, cache)
       return cache

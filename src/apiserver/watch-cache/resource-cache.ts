@@ -1,3 +1,5 @@
+import type { Clock } from '../../base/clock.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
 import { KeyIndex } from '../../base/key-index.ts'
 import type { Change } from '../../store/store.ts'
 import { withRevision } from '../registry/encoding.ts'
@@ -8,9 +10,18 @@ import { EventBatch, type ObjectEvent, type ObjectFilter, selects, type Watcher 
 /** How many past changes of a resource can be replayed from memory; older ones are read from the store. */
 const EVENT_LOG_CAPACITY = 4096
 
+/**
+ * Above this many watchers of the same objects, what happens within a moment is sent together: writing to a thousand
+ * connections costs the same for one event as for three.
+ */
+const CROWD = 64
+const CROWD_DELAY_MS = 20
+
 interface WatcherGroup {
   readonly filter: ObjectFilter
   readonly watchers: Set<Watcher>
+  /** Events that a crowd has yet to be told. */
+  pending: ObjectEvent[]
 }
 
 /** All objects of one resource, in key order, with those who watch them. Fed by `CacheFeed`, synchronously. */
@@ -20,11 +31,13 @@ export class ResourceCache {
   readonly #keys = new KeyIndex()
   readonly #log: EventLog
   readonly #groups = new Map<string, WatcherGroup>()
+  readonly #clock: Clock
   /** The revision of the last change of this resource. */
   #lastChange: number
 
-  constructor(prefix: string, objects: readonly CachedObject[], revision: number) {
+  constructor(prefix: string, objects: readonly CachedObject[], revision: number, clock: Clock) {
     this.prefix = prefix
+    this.#clock = clock
     for (const object of objects) this.#put(object)
     this.#log = new EventLog(revision, EVENT_LOG_CAPACITY)
     this.#lastChange = revision
@@ -86,12 +99,9 @@ export class ResourceCache {
   }
 
   subscribe(filter: ObjectFilter, watcher: Watcher): () => void {
-    let group = this.#groups.get(filter.id)
-    if (!group) {
-      group = { filter, watchers: new Set() }
-      this.#groups.set(filter.id, group)
-    }
-    const joined = group
+    const joined = getOrCreate(this.#groups, filter.id, () => ({ filter, watchers: new Set<Watcher>(), pending: [] }))
+    // Whoever joins has seen all so far; what waits is for the others.
+    tell(joined)
     joined.watchers.add(watcher)
     return () => {
       joined.watchers.delete(watcher)
@@ -106,14 +116,25 @@ export class ResourceCache {
     for (const group of this.#groups.values()) {
       const seen = events.map((event) => eventFor(event, group.filter)).filter((event) => event !== undefined)
       if (seen.length === 0) continue
-      const batch = new EventBatch(seen)
-      for (const watcher of group.watchers) watcher.deliver(batch)
+      if (group.pending.push(...seen) === seen.length && group.watchers.size > CROWD) {
+        this.#clock.after(CROWD_DELAY_MS, () => tell(group)).unref()
+      }
+      if (group.watchers.size <= CROWD) tell(group)
     }
+  }
+
+  /** Tells the watchers of a filter what waits for them; afterwards they have seen everything. */
+  flush(filter: ObjectFilter): void {
+    const group = this.#groups.get(filter.id)
+    if (group) tell(group)
   }
 
   /** Ends every watch: the cache is about to be replaced. */
   close(): void {
-    for (const group of this.#groups.values()) for (const watcher of [...group.watchers]) watcher.end()
+    for (const group of this.#groups.values()) {
+      tell(group)
+      for (const watcher of [...group.watchers]) watcher.end()
+    }
   }
 
   #put(object: CachedObject): void {
@@ -135,6 +156,13 @@ export class ResourceCache {
     this.#lastChange = change.revision
     return event
   }
+}
+
+function tell(group: WatcherGroup): void {
+  if (group.pending.length === 0) return
+  const batch = new EventBatch(group.pending)
+  group.pending = []
+  for (const watcher of group.watchers) watcher.deliver(batch)
 }
 
 /** A change seen through a filter: an object that stops matching is gone for those who watch it. */
