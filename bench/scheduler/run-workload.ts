@@ -30,7 +30,11 @@ export async function runWorkload(workload: Workload, scale = 1): Promise<Worklo
   const transport = server.transport({ name: 'bench', groups: ['system:masters'] }, 'bench')
   const client = createClient(transport)
   const count = (n: number) => Math.max(1, Math.round(n * scale))
-  await inParallel(count(workload.nodes), (i) => client.resource(nodeKind).create(nodeFor(workload, i)))
+  await inParallel(count(workload.nodes), async (i) => {
+    await client.resource(nodeKind).create(nodeFor(workload, i))
+    // New nodes are tainted until they are ready, and nobody else is here to say so.
+    return client.resource(nodeKind).patch(`node-${i}`, { spec: { taints: null } })
+  })
   await client.resource(priorityClassKind).create({ metadata: { name: 'high' }, value: 10 })
   await using informers = createInformerFactory({ transport, clock, random, log })
   await using _scheduler = await startScheduler({ client, informers, clock, random, log })

@@ -45,7 +45,10 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     binary = await kubectlOf(version)
     cluster = await startCluster({ controllers: CONTROLLERS })
     writeFileSync(env.KUBECONFIG, cluster.kubeconfig)
-    for (const name of ['node-1', 'node-2']) await cluster.client.resource(nodeKind).create({ metadata: { name } })
+    for (const name of ['node-1', 'node-2']) {
+      await cluster.client.resource(nodeKind).create({ metadata: { name } })
+      await cluster.client.resource(nodeKind).patch(name, { spec: { taints: null } })
+    }
     informers = createInformerFactory({
       transport: cluster.transport,
       clock: systemClock,
