@@ -11,6 +11,7 @@ const MAX_BACKOFF = 30_000
 const SHORT_WATCH = 1000
 /** Seconds. Watches end now and then so that servers can balance them; not all at the same time. */
 const MIN_WATCH_SECONDS = 300
+const PAGE_SIZE = '500'
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
 /** Lists, then watches, for ever: brings a cache to the state of the server and keeps it there. */
@@ -43,11 +44,25 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
+  /** In pages, so that of a large resource only what `transform` leaves is ever held as a whole. */
   async #list(signal: AbortSignal): Promise<void> {
+    const objects: T[] = []
     // The first list may come from the server's cache; after a 410 only the newest state will do.
-    const query = { ...this.#selectors(), ...(!this.#hasListed && { resourceVersion: '0' }) }
-    const answer = await this.#options.transport.call({ verb: 'list', ...this.#where(), query, signal })
-    this.#replace((answer.items ?? []) as readonly T[], answer.metadata?.resourceVersion ?? '')
+    let where: Record<string, string> | undefined = this.#hasListed ? {} : { resourceVersion: '0' }
+    let revision = ''
+    while (where) {
+      const query: Record<string, string> = { ...this.#selectors(), ...where, limit: PAGE_SIZE }
+      const answer = await this.#options.transport.call({ verb: 'list', ...this.#where(), query, signal })
+      for (const object of (answer.items ?? []) as readonly T[]) objects.push(this.#kept(object))
+      revision = answer.metadata?.resourceVersion ?? ''
+      where = answer.metadata?.continue ? { continue: answer.metadata.continue } : undefined
+    }
+    this.#replace(objects, revision)
+  }
+
+  #kept(object: T): T {
+    const { transform } = this.#options
+    return transform ? transform(object) : object
   }
 
   /** KEP-3157: the list as added events, ended by a bookmark. */
@@ -65,7 +80,7 @@ export class Reflector<T extends KubernetesObject> {
       if (listed) return this.#apply(event)
       const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
       if (event.type === 'DELETED') objects.delete(key)
-      else if (event.type !== 'BOOKMARK') objects.set(key, object)
+      else if (event.type !== 'BOOKMARK') objects.set(key, this.#kept(object))
       else if (object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
         listed = true
         this.#replace([...objects.values()], object.metadata.resourceVersion ?? '')
@@ -74,8 +89,7 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   #replace(objects: readonly T[], revision: string): void {
-    const { transform } = this.#options
-    this.#cache.replace(transform ? objects.map(transform) : objects)
+    this.#cache.replace(objects)
     this.#revision = revision
     this.#failures = 0
     if (this.#hasListed) return
@@ -107,8 +121,7 @@ export class Reflector<T extends KubernetesObject> {
     if (event.type === 'ERROR') return
     if (event.type === 'DELETED') this.#cache.delete(event.object as T)
     else if (event.type !== 'BOOKMARK') {
-      const { transform } = this.#options
-      this.#cache.set(transform ? transform(event.object as T) : (event.object as T))
+      this.#cache.set(this.#kept(event.object as T))
     }
     this.#revision = event.object.metadata.resourceVersion ?? this.#revision
   }
