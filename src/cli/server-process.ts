@@ -64,6 +64,7 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
       dataDir: instance.dataDir,
       listen: { port: apiPort },
       nodes,
+      background: true,
       log,
     })
     control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))

@@ -10,13 +10,11 @@ import type { SimulatedNodeSpec, SimulatedNodes } from '../kubelet/simulated-nod
 import type { SchedulerConfiguration } from '../scheduler/configuration.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
-import { certificateSigner } from './certificate-signer.ts'
+import { AsyncDisposables } from './async-disposables.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
-import { type RunningControllers, startControllers } from './start-controllers.ts'
-import { clusterCidrsFor, type RunningNodes, startNodes } from './start-nodes.ts'
-import { type RunningScheduler, startClusterScheduler } from './start-scheduler.ts'
+import { type ControlLoops, startControlLoops } from './start-control-loops.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 export interface ClusterOptions {
@@ -36,6 +34,8 @@ export interface ClusterOptions {
   readonly nodes?: number | readonly SimulatedNodeSpec[]
   /** Whether pods are given to nodes, and how; as kube-scheduler does by default. */
   readonly scheduler?: boolean | SchedulerConfiguration
+  /** Returns as soon as the API is served; controllers, scheduler and nodes start behind it. */
+  readonly background?: boolean
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -61,12 +61,6 @@ export interface Cluster extends AsyncDisposable {
 }
 
 const ADMIN = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
-const CONTROLLER_MANAGER = {
-  name: 'system:kube-controller-manager',
-  groups: ['system:masters', 'system:authenticated'],
-}
-const NODES = { name: 'system:simulated-nodes', groups: ['system:masters', 'system:nodes', 'system:authenticated'] }
-const SCHEDULER = { name: 'system:kube-scheduler', groups: ['system:masters', 'system:authenticated'] }
 const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
@@ -99,45 +93,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       }),
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
-    const names = options.controllers ?? true
-    const nodes = options.nodes ?? 0
-    let controllers: RunningControllers | undefined
-    if (names !== false) {
-      controllers = await startControllers({
-        transport: apiServer.transport(CONTROLLER_MANAGER),
-        rootCertificate: (await certificates).ca.cert,
-        certificateSigner: certificateSigner(await certificates),
-        isShared: choice.type === 'etcd',
-        ...(names !== true && { names }),
-        clusterCidrs: clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
-        clock,
-        random,
-        log,
-      })
-      stack.use(controllers)
-    }
-    const scheduling = options.scheduler ?? true
-    const scheduler = scheduling
-      ? stack.use(
-          await startClusterScheduler({
-            transport: apiServer.transport(SCHEDULER),
-            isShared: choice.type === 'etcd',
-            clock,
-            random,
-            log,
-            ...(scheduling !== true && { configuration: scheduling }),
-          }),
-        )
-      : undefined
-    const awaitPodCIDR = names === true || (names !== false && names.includes('node-ipam-controller'))
-    const running =
-      nodes === 0
-        ? undefined
-        : stack.use(
-            await startNodes({ transport: apiServer.transport(NODES), clock, random, log, nodes, awaitPodCIDR }),
-          )
-    const parts = { apiServer, store, served, controllers, scheduler, nodes: running, certificates }
-    return cluster(parts, options.name ?? 'sampan', () => stack.dispose())
+    const loops: ControlLoops = {}
+    const starting = startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
+    starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
+    if (!options.background) await starting
+    const parts = { apiServer, store, served, loops, certificates }
+    return cluster(parts, options.name ?? 'sampan', async () => {
+      await starting.catch(() => {})
+      await stack.dispose()
+    })
   } catch (error) {
     await stack.dispose()
     throw error
@@ -171,14 +135,12 @@ interface ClusterParts {
   readonly apiServer: ApiServer
   readonly store: Store
   served: Served | undefined
-  readonly controllers: RunningControllers | undefined
-  readonly scheduler: RunningScheduler | undefined
-  readonly nodes: RunningNodes | undefined
+  readonly loops: ControlLoops
   readonly certificates: Promise<ClusterCertificates>
 }
 
 function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>): Cluster {
-  const { apiServer, controllers, scheduler, nodes } = parts
+  const { apiServer, loops } = parts
   const transport = apiServer.transport(ADMIN)
   return {
     client: createClient(transport),
@@ -192,9 +154,11 @@ function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>
       return renderKubeconfig({ name, server: parts.served.url, ca: ca.cert, client: admin })
     },
     store: parts.store,
-    nodes: nodes?.simulated,
+    get nodes() {
+      return loops.nodes?.simulated
+    },
     get isBusy() {
-      return [controllers, scheduler, nodes?.simulated].some((part) => part?.isBusy)
+      return [loops.controllers, loops.scheduler, loops.nodes?.simulated].some((part) => part?.isBusy)
     },
     async listen({ host = LOOPBACK, port = 0 } = {}) {
       parts.served = await serve(apiServer, { host, port }, await parts.certificates)
@@ -217,18 +181,4 @@ async function freePort(host: string, port = 0): Promise<number> {
   const bound = (probe.address() as AddressInfo).port
   await new Promise((resolve) => probe.close(resolve))
   return bound
-}
-
-/** Disposes in the opposite order of use, once. */
-class AsyncDisposables {
-  readonly #items: AsyncDisposable[] = []
-
-  use<T extends AsyncDisposable>(item: T): T {
-    this.#items.push(item)
-    return item
-  }
-
-  async dispose(): Promise<void> {
-    for (let item = this.#items.pop(); item; item = this.#items.pop()) await item[Symbol.asyncDispose]()
-  }
 }
