@@ -8,8 +8,24 @@ const compress = promisify(gzip)
 /** Smaller answers are not worth compressing. */
 const GZIP_THRESHOLD = 128 * 1024
 
+/** Headers have little room: together warnings may not fill more than this. */
+const WARNINGS_MAX_LENGTH = 4096
+const LONG_WARNING = 256
+
+/** `Warning` headers (RFC 7234). Text beyond ASCII goes as UTF-8 bytes, which header strings hold as Latin-1. */
 export function warningHeaders(warnings: readonly string[]): string[] {
-  return warnings.map((warning) => `299 - "${warning.replace(/[\\"]/g, '\\$&').replace(/[\r\n]+/g, ' ')}"`)
+  const isLong = warnings.reduce((sum, warning) => sum + warning.length, 0) > WARNINGS_MAX_LENGTH
+  const headers: string[] = []
+  let room = WARNINGS_MAX_LENGTH
+  for (const warning of warnings) {
+    const text = isLong ? warning.slice(0, LONG_WARNING) : warning
+    room -= text.length
+    if (room < 0) break
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get into a header
+    const quoted = text.replace(/[\x00-\x1f\x7f]+/g, ' ').replace(/[\\"]/g, '\\$&')
+    headers.push(`299 - "${Buffer.from(quoted).toString('latin1')}"`)
+  }
+  return headers
 }
 
 /** Sends a whole body, compressed if it is large and the client likes it. */
