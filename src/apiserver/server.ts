@@ -37,6 +37,7 @@ import { encodeObject } from './registry/encoding.ts'
 import { KeyLock } from './registry/key-lock.ts'
 import type { Machinery } from './registry/machinery.ts'
 import { createServiceAllocator } from './registry/service/allocator.ts'
+import { keepServiceAllocationsRepaired } from './registry/service/repair.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { resolveService } from './resolve-service.ts'
 import { KUBERNETES_VERSION, versionInfo } from './version.ts'
@@ -119,6 +120,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
   const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
   custom = await startCustomResources(context.machinery, own, engines, resolve)
+  const stop = new AbortController()
+  const repairing = keepServiceAllocationsRepaired(
+    { store, clock, random: options.random, encode: encodeObject },
+    stop.signal,
+    (error) => log.warn('could not compare Services with their allocations; trying again', { error: String(error) }),
+  )
   const listeners: Listener[] = []
   return {
     transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
@@ -130,7 +137,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       return { host: listener.host, port: listener.port }
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))
+      stop.abort()
+      await Promise.all([repairing, ...listeners.map((listener) => listener[Symbol.asyncDispose]())])
       await custom[Symbol.asyncDispose]()
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { badRequest, requestTooLarge } from '../../api/meta/api-error.ts'
+import { type ApiError, badRequest, requestTooLarge, timeout } from '../../api/meta/api-error.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** Larger bodies are refused: no object may be bigger than the store takes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+/** So that nobody holds a place among the requests in work for ever. */
+const BODY_TIMEOUT_MS = 60_000
 
 export type ResponseHeaders = Record<string, string | number | string[]>
 
@@ -19,7 +23,8 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** The status that was sent; 0 before that. */
   readonly status: number
-  readBody(): Promise<Buffer>
+  /** The whole body; a client that does not send it in time is refused. */
+  readBody(clock: Clock): Promise<Buffer>
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void
   /** Begins an answer of unknown length. */
   open(status: number, headers: ResponseHeaders): ResponseStream
@@ -55,22 +60,30 @@ function responseStream(out: Outgoing): ResponseStream {
   }
 }
 
-function readAll(source: ServerHttp2Stream | IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
+function readAll(source: ServerHttp2Stream | IncomingMessage, clock: Clock): Promise<Buffer> {
+  return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    let isDone = false
+    const finish = (failure?: () => ApiError) => {
+      if (isDone) return
+      isDone = true
+      timer.cancel()
+      if (failure) reject(failure())
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    }
+    const timer = clock.after(BODY_TIMEOUT_MS, () => finish(() => timeout('the request body did not arrive in time')))
+    timer.unref()
     source.on('data', (chunk: Buffer) => {
       size += chunk.length
+      if (isDone) return
       if (size <= MAX_BODY_BYTES) chunks.push(chunk)
-      else {
-        chunks.length = 0
-        reject(requestTooLarge(`limit is ${MAX_BODY_BYTES}`))
-      }
+      else finish(() => requestTooLarge(`limit is ${MAX_BODY_BYTES}`))
     })
-    source.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    // Whichever comes first when a client breaks off; after `end` they change nothing.
+    source.on('end', () => finish())
+    // Whichever comes first when a client breaks off.
     for (const event of ['error', 'aborted', 'close']) {
-      source.on(event, () => reject(badRequest('the request was aborted')))
+      source.on(event, () => finish(() => badRequest('the request was aborted')))
     }
   })
 }
@@ -108,8 +121,8 @@ export class Http2Exchange implements Exchange {
     return this.#gone.signal
   }
 
-  readBody(): Promise<Buffer> {
-    return readAll(this.#stream)
+  readBody(clock: Clock): Promise<Buffer> {
+    return readAll(this.#stream, clock)
   }
 
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
@@ -165,8 +178,8 @@ export class Http1Exchange implements Exchange {
     return this.#gone.signal
   }
 
-  readBody(): Promise<Buffer> {
-    return readAll(this.#request)
+  readBody(clock: Clock): Promise<Buffer> {
+    return readAll(this.#request, clock)
   }
 
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {

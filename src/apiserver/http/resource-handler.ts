@@ -6,6 +6,7 @@ import {
   pathNotFound,
   unsupportedMediaType,
 } from '../../api/meta/api-error.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import type { UserInfo } from '../authentication/user.ts'
 import { type Authorizer, authorize } from '../authorization/authorizer.ts'
@@ -124,7 +125,7 @@ async function serveWrite(
   const { machinery, actions, inFlight } = context
   inFlight.enter(true)
   try {
-    await readBody(exchange, request, info, verb)
+    await readBody(exchange, request, info, verb, machinery.clock)
     await respond(exchange, await perform(machinery, actions, verb, request), view, request.warnings)
   } catch (error) {
     // What was worth warning of may be why it failed.
@@ -210,10 +211,11 @@ async function readBody(
   request: HttpResourceRequest,
   info: ResourceInfo,
   verb: Verb,
+  clock: Clock,
 ): Promise<void> {
   const contentType = essence(exchange.headers['content-type'])
   if (verb === 'patch') request.patchType = patchTypeOf(contentType)
-  request.body = await requestBody(await exchange.readBody(), contentType, request.patchType, request.kind, info)
+  request.body = await requestBody(await exchange.readBody(clock), contentType, request.patchType, request.kind, info)
 }
 
 const PATCH_TYPES: readonly string[] = [
