@@ -384,6 +384,22 @@ describe('admission', () => {
   })
 })
 
+describe('component statuses', () => {
+  const resource: ResourceType = { group: '', version: 'v1', plural: 'componentstatuses', namespaced: false }
+
+  it('tell that the store is well', async () => {
+    const listed = await call({ verb: 'list', resource, namespace: '' })
+    expect(listed.items).toMatchObject([
+      { metadata: { name: 'etcd-0' }, conditions: [{ type: 'Healthy', status: 'True' }] },
+    ])
+    expect(await call({ verb: 'get', resource, namespace: '', name: 'etcd-0' })).toMatchObject({
+      kind: 'ComponentStatus',
+    })
+    expect(await failure(call({ verb: 'get', resource, namespace: '', name: 'other' }))).toMatchObject({ code: 404 })
+    expect(await failure(call({ verb: 'create', resource, namespace: '', body: {} }))).toMatchObject({ code: 405 })
+  })
+})
+
 describe('access', () => {
   it('is denied to everyone but system:masters', async () => {
     const nobody = server.transport({ name: 'nobody', groups: ['system:authenticated'] })

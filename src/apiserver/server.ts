@@ -30,6 +30,7 @@ import { KindTable } from './kind-table.ts'
 import { publishKubernetesEndpoints } from './kubernetes-endpoints.ts'
 import { OpenApi } from './openapi/openapi.ts'
 import { bindPod, createBinding } from './registry/action/bind.ts'
+import { componentStatusActions } from './registry/action/component-statuses.ts'
 import { evictPod } from './registry/action/evict.ts'
 import { reviewActions } from './registry/action/reviews.ts'
 import { Actions } from './registry/actions.ts'
@@ -173,6 +174,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
       'create pods/binding': bindPod,
       'create bindings': createBinding,
       'create pods/eviction': evictPod,
+      ...componentStatusActions,
       ...reviewActions(mastersOnly),
     }),
     authorizer: mastersOnly,

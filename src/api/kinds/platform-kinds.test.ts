@@ -10,6 +10,7 @@ apiservices  apiregistration.k8s.io/v1 false APIService
 certificatesigningrequests csr certificates.k8s.io/v1 false CertificateSigningRequest
 clusterrolebindings  rbac.authorization.k8s.io/v1 false ClusterRoleBinding
 clusterroles  rbac.authorization.k8s.io/v1 false ClusterRole
+componentstatuses cs v1 false ComponentStatus
 configmaps cm v1 true ConfigMap
 csidrivers  storage.k8s.io/v1 false CSIDriver
 csinodes  storage.k8s.io/v1 false CSINode

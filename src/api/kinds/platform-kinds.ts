@@ -16,6 +16,7 @@ import {
 } from './authorization/reviews.ts'
 import { certificateSigningRequestKind } from './certificates/certificate-signing-request.ts'
 import { leaseKind } from './coordination/lease.ts'
+import { componentStatusKind } from './core/component-status.ts'
 import { configMapKind } from './core/config-map.ts'
 import { eventKind } from './core/event/kind.ts'
 import { limitRangeKind } from './core/limit-range.ts'
@@ -48,6 +49,7 @@ import { volumeAttributesClassKind } from './storage/volume-attributes-class.ts'
 
 /** Every kind that neither runs pods nor connects them: configuration, storage, access, extension. */
 export const platformKinds: readonly Kind[] = [
+  componentStatusKind,
   configMapKind,
   eventKind,
   limitRangeKind,
