@@ -1,4 +1,4 @@
-import type { Document, Tags } from 'yaml'
+import type { CST, Document, Tags } from 'yaml'
 import { badRequest } from '../meta/api-error.ts'
 import { type DecodedBody, decodeText } from './decode.ts'
 import { countKeys } from './json-scan.ts'
@@ -7,15 +7,18 @@ import { countKeys } from './json-scan.ts'
 const MAXIMUM_ALIASES = 100
 const MAXIMUM_KEYS = 1_000_000
 const MAXIMUM_DEPTH = 1000
+/** The composer recurses, and V8 ends the process when a regular expression is compiled on a nearly full stack. */
+const MAXIMUM_NESTING = 200
 
 /**
  * A YAML body as kubectl and the upstream server read it: version 1.1 (`yes` and `on` are true, 0644 is octal), but
  * times stay text. Only the first document counts. Loads the parser on first use.
  */
 export async function decodeYaml(body: string | Buffer): Promise<DecodedBody> {
-  const { parseDocument } = await import('yaml')
+  const { Parser, parseDocument } = await import('yaml')
   const text = typeof body === 'string' ? body : decodeText(body)
   if (text === undefined) throw yamlError('control characters are not allowed')
+  if (isNestedTooDeep(new Parser().parse(text))) throw yamlError('exceeded max depth')
   try {
     const document = parseDocument(text, { version: '1.1', customTags: plainTags, logLevel: 'silent' })
     const fatal = document.errors.find((e) => e.code !== 'DUPLICATE_KEY' && e.code !== 'MULTIPLE_DOCS')
@@ -43,6 +46,25 @@ const yamlError = (message: string, line?: number) =>
 /** Upstream's parser knows no sexagesimal numbers, and hands out times as text. */
 const plainTags = (tags: Tags): Tags =>
   tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && tag.tag !== 'tag:yaml.org,2002:timestamp'))
+
+/** Looks at the syntax alone, without recursion: that is what makes it safe to go on. */
+function isNestedTooDeep(tokens: Iterable<CST.Token>): boolean {
+  const waiting: { token: CST.Token; depth: number }[] = []
+  const visit = (token: CST.Token | null | undefined, depth: number) => token && waiting.push({ token, depth })
+  for (const token of tokens) visit(token, 0)
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { token, depth } = next
+    if (depth > MAXIMUM_NESTING) return true
+    if (token.type === 'document') visit(token.value, depth)
+    else if ('items' in token) {
+      for (const { key, value } of token.items) {
+        visit(key, depth + 1)
+        visit(value, depth + 1)
+      }
+    }
+  }
+  return false
+}
 
 /** Aliases share objects, so a small text may still stand for a huge tree. */
 function checkSize(value: unknown): void {

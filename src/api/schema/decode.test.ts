@@ -150,3 +150,15 @@ describe('YAML', () => {
     await expect(decodeYaml(text)).rejects.toThrow(message)
   })
 })
+
+describe('YAML nested too deep is refused before it is composed', () => {
+  it.each([
+    ['flow sequences', '['.repeat(100_000)],
+    ['flow maps', '{a: '.repeat(50_000)],
+    ['block sequences', '- '.repeat(50_000)],
+    ['block maps', Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
+    ['keys', '? '.repeat(50_000)],
+  ])('%s', async (_, text) => {
+    await expect(decodeYaml(text)).rejects.toMatchObject({ code: 400 })
+  })
+})
