@@ -1,0 +1,13 @@
+import type { PodSandboxMetadata, PortMapping } from './sandbox-config.ts'
+
+/** What the builtin runtime needs of the pod network; both calls may be repeated. */
+export interface SandboxNetwork {
+  /** Makes the sandbox's network namespace, with loopback up and, as a rule, addresses and a way out. */
+  attach(sandbox: {
+    readonly sandboxId: string
+    readonly metadata: PodSandboxMetadata
+    readonly portMappings: readonly PortMapping[]
+    readonly annotations: Readonly<Record<string, string>>
+  }): Promise<{ readonly netnsPath: string; readonly ips: readonly string[] }>
+  detach(sandboxId: string): Promise<void>
+}
