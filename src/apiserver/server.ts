@@ -5,6 +5,7 @@ import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
+import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
@@ -28,6 +29,8 @@ import { type PathHandler, route } from './http/router.ts'
 import { inProcessTransport } from './in-process.ts'
 import { KindTable } from './kind-table.ts'
 import { publishKubernetesEndpoints } from './kubernetes-endpoints.ts'
+import { metricsActions } from './metrics-api/actions.ts'
+import { nodeMetricsKind, podMetricsKind } from './metrics-api/kinds.ts'
 import { OpenApi } from './openapi/openapi.ts'
 import { bindPod, createBinding } from './registry/action/bind.ts'
 import { componentStatusActions } from './registry/action/component-statuses.ts'
@@ -60,6 +63,8 @@ export interface ApiServerOptions {
   readonly advertise?: { readonly host: string; readonly port: number }
   /** How to reach a Service from here; by default one of its ready endpoints. */
   readonly resolveService?: ResolveService
+  /** What nodes and pods use; with it metrics.k8s.io is served. */
+  readonly metricsSource?: MetricsSource
 }
 
 export interface ListenOptions {
@@ -159,7 +164,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
   const machinery: Machinery = {
     store,
     feed,
-    kinds: new KindTable(options.kinds ?? builtinKinds),
+    kinds: new KindTable(servedKinds(options)),
     admission: new AdmissionChain([...admissionPlugins(feed), definitionChecks(engines)]),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
@@ -175,6 +180,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
       'create bindings': createBinding,
       'create pods/eviction': evictPod,
       ...componentStatusActions,
+      ...(options.metricsSource && metricsActions(options.metricsSource)),
       ...reviewActions(mastersOnly),
     }),
     authorizer: mastersOnly,
@@ -182,6 +188,10 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     lists: new ListBodies(clock),
   }
   return { context, allocator }
+}
+
+function servedKinds({ kinds = builtinKinds, metricsSource }: ApiServerOptions): Kind[] {
+  return [...kinds, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
 }
 
 function publicPaths(store: Store): (path: string) => PathHandler | undefined {

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { type Logger, silentLogger } from '../base/log.ts'
 import { type Random, systemRandom } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
+import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Transport } from '../client/transport.ts'
 import type { SimulatedNodeSpec, SimulatedNodes } from '../kubelet/simulated-node.ts'
 import type { SchedulerConfiguration } from '../scheduler/configuration.ts'
@@ -80,6 +81,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
+    const loops: ControlLoops = {}
     const apiServer = stack.use(
       await startApiServer({
         store,
@@ -89,11 +91,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         log,
         serviceCidrs,
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
+        ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
         ...(address && { advertise: { host: machineAddress(), port: address.port } }),
       }),
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
-    const loops: ControlLoops = {}
     const starting = startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
     starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
     if (!options.background) await starting
@@ -105,6 +107,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   } catch (error) {
     await stack.dispose()
     throw error
+  }
+}
+
+const hasNodes = ({ nodes = 0 }: ClusterOptions) => (typeof nodes === 'number' ? nodes : nodes.length) > 0
+
+/** The nodes start after the API server that serves what they tell. */
+function metricsOf(loops: ControlLoops): MetricsSource {
+  const metrics = () => loops.nodes?.simulated.metrics
+  return {
+    node: (name) => metrics()?.node(name),
+    nodes: () => metrics()?.nodes() ?? [],
+    pod: (namespace, name) => metrics()?.pod(namespace, name),
+    pods: (namespace) => metrics()?.pods(namespace) ?? [],
   }
 }
 

@@ -9,14 +9,14 @@ import type { Client } from '../client/client.ts'
 import type { EventRecorder } from '../client/events.ts'
 import type { Informer } from '../client/informer.ts'
 import type { InformerFactory } from '../client/informer-factory.ts'
+import type { MetricsSource, NodeMetrics, PodMetrics } from '../client/metrics-source.ts'
 import { Heartbeats, withFreshConditions } from './simulated/heartbeats.ts'
 import { nodeAddress, nodeObject, type SimulatedNodeSpec } from './simulated/node-object.ts'
 import { learnNode, type NodeTable, type SimulatedMachine } from './simulated/node-table.ts'
 import { PodLoop } from './simulated/pod-loop.ts'
-import { type NodeMetrics, nodeMetrics, type PodMetrics, podMetrics } from './simulated/usage.ts'
+import { nodeMetrics, podMetrics } from './simulated/usage.ts'
 
 export type { SimulatedNodeSpec } from './simulated/node-object.ts'
-export type { NodeMetrics, PodMetrics } from './simulated/usage.ts'
 
 export interface SimulatedNodesOptions {
   readonly client: Client
@@ -44,8 +44,8 @@ export interface SimulatedNodes extends AsyncDisposable {
   readonly metrics: SimulatedMetrics
 }
 
-/** What the Metrics API would answer. */
-export interface SimulatedMetrics {
+/** What the Metrics API answers with. */
+export interface SimulatedMetrics extends MetricsSource {
   pod(namespace: string, name: string): PodMetrics | undefined
   pods(namespace?: string): PodMetrics[]
   node(name: string): NodeMetrics | undefined
@@ -126,9 +126,8 @@ class SimulatedNodeGroup implements SimulatedNodes {
         .flatMap((name) => this.#pods.podsOn(name))
         .filter((pod) => namespace === undefined || pod.metadata.namespace === namespace)
         .flatMap((pod) => podMetrics(pod, this.#now) ?? []),
-    node: (name) =>
-      this.#machines.get(name)?.isAlive ? nodeMetrics(name, this.#pods.podsOn(name), this.#now) : undefined,
-    nodes: () => this.#alive().map((name) => nodeMetrics(name, this.#pods.podsOn(name), this.#now)),
+    node: (name) => this.#nodeMetrics(this.#machines.get(name)),
+    nodes: () => [...this.#machines.values()].flatMap((machine) => this.#nodeMetrics(machine) ?? []),
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -143,6 +142,11 @@ class SimulatedNodeGroup implements SimulatedNodes {
 
   get #podInformer() {
     return this.#options.informers.informer(podKind)
+  }
+
+  #nodeMetrics(machine: SimulatedMachine | undefined): NodeMetrics | undefined {
+    if (!machine?.isAlive || !machine.node) return undefined
+    return nodeMetrics(machine.node, this.#pods.podsOn(machine.spec.name), this.#now)
   }
 
   #alive(): string[] {

@@ -1,27 +1,9 @@
-import type { Pod } from '../../api/generated/core-v1.ts'
+import type { Node, Pod } from '../../api/generated/core-v1.ts'
+import type { KubernetesObject, ObjectMeta } from '../../api/meta/object.ts'
 import { formatQuantity, milliQuantity, milliValue, parseQuantity, quantityOf, value } from '../../api/meta/quantity.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import type { NodeMetrics, PodMetrics, ResourceUsage } from '../../client/metrics-source.ts'
 import { annotationOf } from './program.ts'
-
-/** What one thing uses, as metrics.k8s.io says it. */
-export interface ResourceUsage {
-  readonly cpu: string
-  readonly memory: string
-}
-
-export interface PodMetrics {
-  readonly metadata: Pick<Pod['metadata'], 'name' | 'namespace' | 'labels' | 'creationTimestamp'>
-  readonly timestamp: string
-  readonly window: string
-  readonly containers: readonly { readonly name: string; readonly usage: ResourceUsage }[]
-}
-
-export interface NodeMetrics {
-  readonly metadata: { readonly name: string }
-  readonly timestamp: string
-  readonly window: string
-  readonly usage: ResourceUsage
-}
 
 const WINDOW = '15s'
 const IDLE_CPU = 1
@@ -31,31 +13,35 @@ const IDLE_MEMORY = 16 * 1024 * 1024
 export function podMetrics(pod: Pod, now: number): PodMetrics | undefined {
   const running = pod.status?.containerStatuses?.filter(({ state }) => state?.running) ?? []
   if (running.length === 0) return undefined
-  const { name, namespace, labels, creationTimestamp } = pod.metadata
   return {
-    metadata: {
-      name,
-      namespace,
-      ...(labels && { labels }),
-      ...(creationTimestamp && { creationTimestamp }),
-    } as Pod['metadata'],
+    metadata: metadataOf(pod, now),
     timestamp: formatTime(now),
     window: WINDOW,
     containers: running.map((status) => ({ name: status.name, usage: usageOf(pod, status.name) })),
   }
 }
 
-export function nodeMetrics(name: string, pods: readonly Pod[], now: number): NodeMetrics {
+export function nodeMetrics(node: Node, pods: readonly Pod[], now: number): NodeMetrics {
   let cpu = 0
   let memory = 0
   for (const pod of pods) {
-    for (const { name: container, state } of pod.status?.containerStatuses ?? []) {
+    for (const { name, state } of pod.status?.containerStatuses ?? []) {
       if (!state?.running) continue
-      cpu += cpuOf(pod, container)
-      memory += memoryOf(pod, container)
+      cpu += cpuOf(pod, name)
+      memory += memoryOf(pod, name)
     }
   }
-  return { metadata: { name }, timestamp: formatTime(now), window: WINDOW, usage: printed(cpu, memory) }
+  return { metadata: metadataOf(node, now), timestamp: formatTime(now), window: WINDOW, usage: printed(cpu, memory) }
+}
+
+/** Metrics are found by the labels of what they tell of, and are as old as themselves. */
+function metadataOf({ metadata: { name, namespace, labels } }: KubernetesObject, now: number): ObjectMeta {
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(labels && { labels }),
+    creationTimestamp: formatTime(now),
+  }
 }
 
 const usageOf = (pod: Pod, container: string) => printed(cpuOf(pod, container), memoryOf(pod, container))
