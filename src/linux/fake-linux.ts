@@ -5,6 +5,7 @@ import { FakeNetworkState } from './fake/fake-network-state.ts'
 import { FakeNftablesState, openFakeNftables } from './fake/fake-nftables.ts'
 import { openFakeRtnetlink } from './fake/fake-rtnetlink.ts'
 import { FakeSocketsState, openFakeSocketDiagnostics } from './fake/fake-socket-diagnostics.ts'
+import { FakeSysctlState, openFakeSysctl } from './fake/fake-sysctl.ts'
 import type { Linux } from './linux.ts'
 import type { NetworkNamespace } from './network-namespace.ts'
 import type { TraceStep } from './nft-trace.ts'
@@ -23,6 +24,7 @@ export function fakeLinux(): FakeLinux {
     nftables: new FakeNftablesState(),
     conntrack: new FakeConntrackState(),
     sockets: new FakeSocketsState(),
+    sysctl: new FakeSysctlState(),
     traces: new Set<(step: TraceStep) => void>(),
   }))
   const networkOf = (namespace: NetworkNamespace) => namespaces.stateOf(namespace).network
@@ -40,6 +42,10 @@ export function fakeLinux(): FakeLinux {
       },
       [Symbol.dispose]: () => {},
     }),
+    openSysctl(namespace) {
+      const { sysctl, network } = namespaces.stateOf(namespace)
+      return openFakeSysctl(sysctl, network)
+    },
     addSocket: (socket, namespace) => namespaces.stateOf(namespace).sockets.add(socket),
     traced(step, namespace) {
       for (const listener of namespaces.stateOf(namespace).traces) listener(step)

@@ -5,6 +5,7 @@ import { openKernelNftTrace } from './nftables/kernel-nft-trace.ts'
 import { openKernelNftables } from './nftables/kernel-nftables.ts'
 import { openKernelRtnetlink } from './rtnetlink/kernel-rtnetlink.ts'
 import { openKernelSocketDiagnostics } from './sock-diag/kernel-socket-diagnostics.ts'
+import { openKernelSysctl } from './sysctl/kernel-sysctl.ts'
 
 /** Needs CAP_NET_ADMIN for changes, and CAP_SYS_ADMIN for namespaces. */
 export function kernelLinux(): Linux {
@@ -15,5 +16,6 @@ export function kernelLinux(): Linux {
     openConntrack: openKernelConntrack,
     openSocketDiagnostics: openKernelSocketDiagnostics,
     openNftTrace: openKernelNftTrace,
+    openSysctl: openKernelSysctl,
   }
 }

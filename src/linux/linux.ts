@@ -5,6 +5,7 @@ import type { NftTrace } from './nft-trace.ts'
 import type { Nftables } from './nftables.ts'
 import type { Rtnetlink } from './rtnetlink.ts'
 import type { SocketDiagnostics } from './socket-diagnostics.ts'
+import type { Sysctl } from './sysctl.ts'
 
 /** Each `open` is for one network namespace: that of the process unless one is given. */
 export interface Linux {
@@ -14,4 +15,5 @@ export interface Linux {
   openConntrack(namespace?: NetworkNamespace): Conntrack
   openSocketDiagnostics(namespace?: NetworkNamespace): SocketDiagnostics
   openNftTrace(namespace?: NetworkNamespace): NftTrace
+  openSysctl(namespace?: NetworkNamespace): Sysctl
 }

@@ -1,3 +1,6 @@
+/** Where `ip netns` keeps them: a file for each. */
+export const NAMESPACE_DIRECTORY = '/run/netns'
+
 /** Network namespaces with a name, as `ip netns` sees them, without `ip`. */
 export interface NetworkNamespace {
   readonly name: string

@@ -4,6 +4,7 @@ import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import { networkNamespaceContract } from '../../src/linux/network-namespace.contract.ts'
 import { nftablesContract } from '../../src/linux/nftables.contract.ts'
 import { rtnetlinkContract } from '../../src/linux/rtnetlink.contract.ts'
+import { sysctlContract } from '../../src/linux/sysctl.contract.ts'
 import { asRoot } from './as-root.ts'
 
 asRoot('kernel contracts', () => {
@@ -11,4 +12,5 @@ asRoot('kernel contracts', () => {
   rtnetlinkContract('kernel', kernelLinux)
   nftablesContract('kernel', kernelLinux)
   conntrackContract('kernel', kernelLinux)
+  sysctlContract('kernel', kernelLinux)
 })

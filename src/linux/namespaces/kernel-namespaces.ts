@@ -1,9 +1,13 @@
 import { closeSync, mkdirSync, openSync, readdirSync, stat, unlinkSync } from 'node:fs'
 import { linuxCalls } from '../ffi.ts'
-import { isNamespaceName, type NetworkNamespace, type NetworkNamespaces } from '../network-namespace.ts'
+import {
+  NAMESPACE_DIRECTORY as DIRECTORY,
+  isNamespaceName,
+  type NetworkNamespace,
+  type NetworkNamespaces,
+} from '../network-namespace.ts'
 import { checked, LinuxError } from '../system-error.ts'
 
-const DIRECTORY = '/run/netns'
 /** Of this thread: /proc/self would be the main thread's. */
 const OWN = '/proc/thread-self/ns/net'
 const CLONE_NEWNET = 0x40000000
