@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { processStartTime } from '../base/process-identity.ts'
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts'
 import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
@@ -17,7 +18,6 @@ import {
   updateServer,
   writeSettings,
 } from './instance/instance.ts'
-import { processStartTime } from './instance/process-identity.ts'
 
 /** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
 /** A server that keeps many objects would let its heap grow to twice their size before collecting; memory is dearer. */

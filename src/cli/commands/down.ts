@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
+import { isAlive } from '../../base/process-claim.ts'
 import { kubeconfigPaths } from '../../client/kubeconfig.ts'
 import { CliError } from '../cli-error.ts'
 import {
   findServer,
   type Instance,
   instanceOf,
-  isAlive,
   type RunningServer,
   readSettings,
   releaseServer,

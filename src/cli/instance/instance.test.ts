@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { processStartTime } from '../../base/process-identity.ts'
 import { askControl, controlSocketPath, serveControl } from './control.ts'
 import {
   claimServer,
@@ -14,7 +15,6 @@ import {
   releaseServer,
   writeSettings,
 } from './instance.ts'
-import { processStartTime } from './process-identity.ts'
 
 let instance: Instance
 beforeEach(() => {

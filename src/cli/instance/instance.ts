@@ -1,9 +1,8 @@
-import { link, mkdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { writeFileAtomically } from '../../base/atomic-file.ts'
+import { claim, findOwner, type ProcessRecord, readJson, release } from '../../base/process-claim.ts'
 import { CliError } from '../cli-error.ts'
-import { processStartTime } from './process-identity.ts'
 
 /** One cluster on this machine: its name, and the directory that holds all there is of it. */
 export interface Instance {
@@ -14,9 +13,7 @@ export interface Instance {
 }
 
 /** Who serves a cluster now. */
-export interface RunningServer {
-  readonly pid: number
-  readonly startTime: string
+export interface RunningServer extends ProcessRecord {
   readonly url: string
   readonly store: string
   /** The kubeconfig that was given a context. */
@@ -68,38 +65,12 @@ const serverPath = (instance: Instance) => join(instance.dataDir, 'server.json')
 const settingsPath = (instance: Instance) => join(instance.dataDir, 'settings.json')
 
 /** The live server of this cluster; a file left by a dead one counts for nothing. */
-export async function findServer(instance: Instance): Promise<RunningServer | undefined> {
-  const server = await readJson<RunningServer>(serverPath(instance))
-  return server && isAlive(server) ? server : undefined
-}
+export const findServer = (instance: Instance) => findOwner<RunningServer>(serverPath(instance))
 
-export const isAlive = (server: Pick<RunningServer, 'pid' | 'startTime'>) =>
-  Number.isInteger(server.pid) && server.pid > 0 && processStartTime(server.pid) === server.startTime
-
-/**
- * Enters this process as the server of the cluster; throws if another one lives. The file appears whole or not at
- * all, and only one of two starters gets it.
- */
+/** Enters this process as the server of the cluster; throws if another one lives. */
 export async function claimServer(instance: Instance, server: RunningServer): Promise<void> {
-  await mkdir(instance.dataDir, { recursive: true, mode: 0o700 })
-  const path = serverPath(instance)
-  const draft = `${path}.${process.pid}`
-  await writeFile(draft, JSON.stringify(server), { mode: 0o600 })
-  try {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await link(draft, path)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error
-      }
-      const other = await findServer(instance)
-      if (other)
-        throw new CliError(`cluster ${instance.name} is already served by process ${other.pid} at ${other.url}`)
-      await rm(path, { force: true })
-    }
-  } finally {
-    await unlink(draft).catch(() => {})
-  }
+  const other = await claim(serverPath(instance), server)
+  if (other) throw new CliError(`cluster ${instance.name} is already served by process ${other.pid} at ${other.url}`)
 }
 
 /** Writes what became known after the claim. Only the owner calls it. */
@@ -107,23 +78,10 @@ export const updateServer = (instance: Instance, server: RunningServer) =>
   writeFileAtomically(serverPath(instance), JSON.stringify(server))
 
 /** Removes the entry if it is of this process or of one that is gone. */
-export async function releaseServer(instance: Instance, pid: number): Promise<void> {
-  const server = await readJson<RunningServer>(serverPath(instance))
-  if (server && (server.pid === pid || !isAlive(server))) await rm(serverPath(instance), { force: true })
-}
+export const releaseServer = (instance: Instance, pid: number) => release(serverPath(instance), pid)
 
 export const readSettings = async (instance: Instance): Promise<Settings> =>
   (await readJson<Settings>(settingsPath(instance))) ?? {}
 
 export const writeSettings = (instance: Instance, settings: Settings) =>
   writeFileAtomically(settingsPath(instance), `${JSON.stringify(settings, null, 2)}\n`)
-
-/** Undefined if the file is missing or was never finished. */
-async function readJson<T>(path: string): Promise<T | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as T
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
