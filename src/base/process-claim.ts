@@ -1,0 +1,64 @@
+/** A file that names the one process which owns something: a data directory, a node. */
+import { link, mkdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { processStartTime } from './process-identity.ts'
+
+export interface ProcessRecord {
+  readonly pid: number
+  readonly startTime: string
+}
+
+export const thisProcess = (): ProcessRecord => ({
+  pid: process.pid,
+  startTime: processStartTime(process.pid) ?? '',
+})
+
+export const isAlive = ({ pid, startTime }: ProcessRecord) =>
+  Number.isInteger(pid) && pid > 0 && processStartTime(pid) === startTime
+
+/** The live owner; a file left by a dead one counts for nothing. */
+export async function findOwner<T extends ProcessRecord>(path: string): Promise<T | undefined> {
+  const owner = await readJson<T>(path)
+  return owner && isAlive(owner) ? owner : undefined
+}
+
+/**
+ * Enters a process as the owner, or returns the live one that has it. The file appears whole or not at all, and only one
+ * of two claimants gets it.
+ */
+export async function claim<T extends ProcessRecord>(path: string, record: T): Promise<T | undefined> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}`
+  await writeFile(draft, JSON.stringify(record), { mode: 0o600 })
+  try {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await link(draft, path)
+        return undefined
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error
+      }
+      const other = await findOwner<T>(path)
+      if (other) return other
+      await rm(path, { force: true })
+    }
+  } finally {
+    await unlink(draft).catch(() => {})
+  }
+}
+
+/** Removes the claim if it is of this process or of one that is gone. */
+export async function release(path: string, pid: number): Promise<void> {
+  const owner = await readJson<ProcessRecord>(path)
+  if (owner && (owner.pid === pid || !isAlive(owner))) await rm(path, { force: true })
+}
+
+/** Undefined if the file is missing or was never finished. */
+export async function readJson<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { fakeLinux } from '../../linux/fake-linux.ts'
+import { LocalNetwork } from './local-network.ts'
+
+const routed = ['10.96.0.0/16', '10.244.0.0/16']
+
+test('nodes are namespaces on one bridge, with a way out', async () => {
+  const linux = fakeLinux()
+  const network = await LocalNetwork.open({ linux, id: 'abc', routed })
+  expect(network.gateway).toBe('172.30.0.1')
+  const nodes = ['node-1', 'node-2'].map((name, index) => network.addNode(name, index + 1))
+  expect(nodes.map((node) => node.address)).toEqual(['172.30.0.2', '172.30.0.3'])
+  network.routeThrough(nodes[0]!)
+  using inside = linux.openRtnetlink(linux.namespaces.open('sampan-abc-node-2'))
+  expect(inside.routes()).toContainEqual(expect.objectContaining({ destination: '0.0.0.0/0', gateway: '172.30.0.1' }))
+  using outside = linux.openRtnetlink()
+  expect(outside.routes()).toContainEqual(
+    expect.objectContaining({ destination: '10.244.0.0/16', gateway: '172.30.0.2' }),
+  )
+  expect(linux.openSysctl().read('net/ipv4/ip_forward')).toBe('1')
+})
+
+test('what an earlier process made is found again', async () => {
+  const linux = fakeLinux()
+  const first = await LocalNetwork.open({ linux, id: 'abc', routed })
+  const node = first.addNode('node-1', 1)
+  const again = await LocalNetwork.open({ linux, id: 'abc', routed })
+  expect(again.addNode('node-1', 1)).toEqual(node)
+  expect(again.gateway).toBe(first.gateway)
+})
+
+test('two clusters have two networks', async () => {
+  const linux = fakeLinux()
+  await LocalNetwork.open({ linux, id: 'abc', routed })
+  const other = await LocalNetwork.open({ linux, id: 'def', routed })
+  expect(other.gateway).toBe('172.30.1.1')
+})
+
+test('nothing is left', async () => {
+  const linux = fakeLinux()
+  using outside = linux.openRtnetlink()
+  const links = outside.links().length
+  const network = await LocalNetwork.open({ linux, id: 'abc', routed })
+  network.routeThrough(network.addNode('node-1', 1))
+  await network.remove()
+  expect(linux.namespaces.list()).toEqual([])
+  expect(outside.links()).toHaveLength(links)
+  expect(outside.routes()).toEqual([])
+  using nftables = linux.openNftables()
+  expect(nftables.tables()).toEqual([])
+})

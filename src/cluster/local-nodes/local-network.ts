@@ -1,0 +1,165 @@
+/**
+ * The network between the nodes of one machine. Each node is a network namespace, as if it were a machine of its own; a
+ * bridge in the namespace of this process is the Ethernet between them, and their way out.
+ *
+ *     this machine ── bridge 172.30.0.1 ──┬── eth0 172.30.0.2 (node-1)
+ *                                         └── eth0 172.30.0.3 (node-2)
+ */
+import { cidrsOverlap, formatIP, parseCIDR } from '../../base/ip-address.ts'
+import type { Linux } from '../../linux/linux.ts'
+import { NftTransaction } from '../../linux/nft-transaction.ts'
+import { encodeValues } from '../../linux/nft-values.ts'
+import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
+
+export interface LocalNetworkOptions {
+  readonly linux: Linux
+  /** Short and unique on this machine: part of the names of links and namespaces. */
+  readonly id: string
+  /** Pods' and Services' addresses, reached through the first node. */
+  readonly routed: readonly string[]
+}
+
+export interface LocalNode {
+  readonly name: string
+  /** As `ip netns` names it. */
+  readonly namespace: string
+  readonly address: string
+}
+
+/** Where node networks are looked for: the first /24 that overlaps nothing this machine knows. */
+const CANDIDATES = Array.from({ length: 256 }, (_, third) => `172.30.${third}.0/24`)
+const FORWARDING = 'net/ipv4/ip_forward'
+const PREFIX = 24
+
+export class LocalNetwork {
+  /** The address of this machine on the bridge: where nodes find the API server. */
+  readonly gateway: string
+  readonly #linux: Linux
+  readonly #id: string
+  readonly #routed: readonly string[]
+  readonly #subnet: string
+  readonly #bridge: number
+
+  private constructor(options: LocalNetworkOptions, subnet: string, bridge: number) {
+    this.#linux = options.linux
+    this.#id = options.id
+    this.#routed = options.routed
+    this.#subnet = subnet
+    this.#bridge = bridge
+    this.gateway = addressIn(subnet, 1)
+  }
+
+  /** Makes the bridge, or finds the one that an earlier process made. */
+  static async open(options: LocalNetworkOptions): Promise<LocalNetwork> {
+    using network = options.linux.openRtnetlink()
+    const name = bridgeName(options.id)
+    const bridge = network.link(name) ?? network.addLink({ kind: 'bridge', name, up: true })
+    const known = network.addresses().find(({ link }) => link === bridge.index)
+    const subnet = known ? subnetOf(known.address) : freeSubnet(network)
+    if (!known) network.addAddress({ link: bridge.index, address: `${addressIn(subnet, 1)}/${PREFIX}` })
+    const opened = new LocalNetwork(options, subnet, bridge.index)
+    await opened.#masquerade()
+    return opened
+  }
+
+  /** The `number`th node, from 1: its namespace with a link to the bridge. Done already: nothing changes. */
+  addNode(name: string, number: number): LocalNode {
+    const node = { name, namespace: `sampan-${this.#id}-${name}`, address: addressIn(this.#subnet, number + 1) }
+    const { namespaces } = this.#linux
+    using namespace = namespaces.list().includes(node.namespace)
+      ? namespaces.open(node.namespace)
+      : namespaces.create(node.namespace)
+    using inside = this.#linux.openRtnetlink(namespace)
+    inside.changeLink(LOOPBACK_INDEX, { up: true })
+    if (!inside.link('eth0')) {
+      using network = this.#linux.openRtnetlink()
+      const link = `sp${this.#id.slice(0, 6)}-${number}`
+      network.addLink({ kind: 'veth', name: link, up: true, master: this.#bridge, peer: { name: 'eth0', namespace } })
+    }
+    const eth0 = inside.link('eth0')!.index
+    inside.changeLink(eth0, { up: true })
+    const address = `${node.address}/${PREFIX}`
+    if (!inside.addresses().some((known) => known.link === eth0 && known.address === address)) {
+      inside.addAddress({ link: eth0, address })
+    }
+    inside.replaceRoute({ destination: '0.0.0.0/0', gateway: this.gateway, link: eth0 })
+    return node
+  }
+
+  /** So that pods and Services can be reached from this machine too; what is routed elsewhere already stays so. */
+  routeThrough(node: LocalNode): void {
+    using network = this.#linux.openRtnetlink()
+    const known = network.routes()
+    for (const destination of this.#routed) {
+      const other = known.find((route) => route.destination === destination)
+      if (!other || other.link === this.#bridge) {
+        network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
+      }
+    }
+  }
+
+  removeNode(node: Pick<LocalNode, 'namespace'>): void {
+    if (this.#linux.namespaces.list().includes(node.namespace)) this.#linux.namespaces.delete(node.namespace)
+  }
+
+  /** Takes away the bridge and all nodes' namespaces; the routes go with it. */
+  async remove(): Promise<void> {
+    for (const name of this.#linux.namespaces.list()) {
+      if (name.startsWith(`sampan-${this.#id}-`)) this.#linux.namespaces.delete(name)
+    }
+    using nftables = this.#linux.openNftables()
+    await nftables.commit(new NftTransaction().destroyTable(this.#table))
+    using network = this.#linux.openRtnetlink()
+    const ours = network.links().filter(({ index, master }) => index === this.#bridge || master === this.#bridge)
+    for (const { index } of ours) network.deleteLink(index)
+  }
+
+  get #table() {
+    return { family: 'ip', name: `sampan-${this.#id}` } as const
+  }
+
+  /** What leaves the node network for the world does so with this machine's address. */
+  async #masquerade(): Promise<void> {
+    const sysctl = this.#linux.openSysctl()
+    if (sysctl.read(FORWARDING) !== '1') sysctl.write(FORWARDING, 1)
+    const table = this.#table
+    const postrouting = { table, name: 'postrouting' }
+    const network = Buffer.from(encodeValues(['ipv4_addr'], [addressIn(this.#subnet, 0)])).subarray(0, PREFIX / 8)
+    using nftables = this.#linux.openNftables()
+    await nftables.commit(
+      new NftTransaction()
+        .destroyTable(table)
+        .addTable(table)
+        .addChain({ ...postrouting, base: { type: 'nat', hook: 'postrouting', priority: 100 } })
+        .addRule(postrouting, {
+          comment: 'nodes reach the world with the address of this machine',
+          expressions: [
+            { expr: 'payload', base: 'network', offset: 12, length: network.length, to: 0 },
+            { expr: 'compare', from: 0, op: 'eq', value: network },
+            { expr: 'payload', base: 'network', offset: 16, length: network.length, to: 0 },
+            { expr: 'compare', from: 0, op: 'ne', value: network },
+            { expr: 'masquerade' },
+          ],
+        }),
+    )
+  }
+}
+
+const bridgeName = (id: string) => `sampan-${id}`.slice(0, 15)
+
+function freeSubnet(network: Rtnetlink): string {
+  const texts = [...network.addresses().map(({ address }) => address), ...network.routes().map((r) => r.destination)]
+  const taken = texts.map((text) => parseCIDR(text)).filter((range) => range && range.prefixLength > 0)
+  const free = CANDIDATES.find((candidate) => !taken.some((range) => cidrsOverlap(range!, parseCIDR(candidate)!)))
+  if (!free) throw new Error('no free network in 172.30.0.0/16 for the nodes: remove unused ones')
+  return free
+}
+
+function subnetOf(address: string): string {
+  return `${address.split('/')[0]!.split('.').slice(0, 3).join('.')}.0/${PREFIX}`
+}
+
+function addressIn(subnet: string, host: number): string {
+  const range = parseCIDR(subnet)!
+  return formatIP({ family: range.family, value: range.first + BigInt(host) })
+}

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { findOwner, isAlive, type ProcessRecord } from '../../base/process-claim.ts'
+import type { Linux } from '../../linux/linux.ts'
+import { type NodeSettings, nodeClaimPath } from '../node-settings.ts'
+
+export interface NodeProcessOptions {
+  readonly settings: NodeSettings
+  /** The network namespace the process lives in. */
+  readonly namespace: string
+  /** The program, `sampan-node.js`. */
+  readonly entry: string
+  readonly linux: Linux
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const CHECK_EVERY = 1000
+const STOP_PATIENCE = 60_000
+const STOP_INTERVAL = 20
+
+/**
+ * The process of one node. It outlives this one: a process that an earlier control plane started is found and kept, and
+ * one that ended without being asked is started again.
+ */
+export class NodeProcess {
+  readonly #options: NodeProcessOptions
+  #owner: ProcessRecord | undefined
+  #child: ChildProcess | undefined
+  #check: Timer | undefined
+  #isStopping = false
+
+  constructor(options: NodeProcessOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    await this.#ensure()
+    this.#watch()
+  }
+
+  /** Leaves the process running: another control plane will find it. */
+  release(): void {
+    this.#isStopping = true
+    this.#check?.cancel()
+    this.#child?.unref()
+  }
+
+  /** Ends the process, and with it the pods of the node and all its rules. */
+  async stop(): Promise<void> {
+    this.release()
+    const owner = await this.#find()
+    if (!owner) return
+    signal(owner.pid, 'SIGTERM')
+    if (await this.#isGone(owner)) return
+    this.#options.log.warn('a node did not stop in time', { node: this.#options.settings.name, pid: owner.pid })
+    signal(owner.pid, 'SIGKILL')
+    await this.#isGone(owner)
+  }
+
+  #find(): Promise<ProcessRecord | undefined> {
+    return findOwner(nodeClaimPath(this.#options.settings.dataDir))
+  }
+
+  async #ensure(): Promise<void> {
+    if (this.#child && this.#child.exitCode === null && this.#child.signalCode === null) return
+    this.#owner = await this.#find()
+    if (!this.#owner && !this.#isStopping) this.#spawn()
+  }
+
+  #watch(): void {
+    const { clock, log, settings } = this.#options
+    this.#check = clock.after(CHECK_EVERY, () => {
+      if (this.#isStopping) return
+      const gone = this.#owner && !isAlive(this.#owner)
+      if (gone) log.warn('the process of a node ended', { node: settings.name, pid: this.#owner?.pid })
+      this.#ensure()
+        .catch((error: unknown) => log.error('a node could not be started', { node: settings.name, error }))
+        .finally(() => !this.#isStopping && this.#watch())
+    })
+    this.#check.unref()
+  }
+
+  /** A child starts in the network namespace its parent's thread is in at that moment. */
+  #spawn(): void {
+    const { settings, namespace, entry, linux, log } = this.#options
+    mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
+    const output = openSync(join(settings.dataDir, 'node.log'), 'a', 0o600)
+    using inside = linux.namespaces.open(namespace)
+    try {
+      this.#child = linux.namespaces.inNamespace(inside, () =>
+        spawn(process.execPath, [entry, JSON.stringify(settings)], {
+          detached: true,
+          stdio: ['ignore', output, output],
+          cwd: '/',
+        }),
+      )
+      this.#child.on('error', (error) => log.error('a node could not be started', { node: settings.name, error }))
+      this.#child.unref()
+    } finally {
+      closeSync(output)
+    }
+  }
+
+  async #isGone(owner: ProcessRecord): Promise<boolean> {
+    const { clock } = this.#options
+    for (const end = clock.now() + STOP_PATIENCE; clock.now() < end; ) {
+      if (!isAlive(owner)) return true
+      await clock.sleep(STOP_INTERVAL)
+    }
+    return false
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

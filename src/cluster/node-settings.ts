@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+
+/** What the process of a node needs to know; passes as JSON on its command line. Secrets are in files. */
+export interface NodeSettings {
+  readonly name: string
+  /** The node's own: credentials, the runtime's state, images, volumes, logs. */
+  readonly dataDir: string
+  /** The address of the node on the network between nodes. */
+  readonly address: string
+  readonly clusterCidrs: readonly string[]
+  readonly serviceCidrs: readonly string[]
+  /** The address of the Service kube-dns. */
+  readonly clusterDns: string
+  readonly clusterDomain: string
+  /** Where DNS queries for the rest of the world go. */
+  readonly upstreamDns: readonly string[]
+  readonly proxyMode: string
+  readonly network: string
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+/** Names the process that is the node now. */
+export const nodeClaimPath = (dataDir: string) => join(dataDir, 'node.json')
+export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(dataDir, 'pki', `${user}.kubeconfig`)
+/** What the kubelet shows those who ask it: key and certificate in one file. */
+export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')
+export const clusterCaPath = (dataDir: string) => join(dataDir, 'pki', 'ca.pem')
+
+/** A node acts as three users, each with the rights of its part alone. */
+export type NodeUser = 'kubelet' | 'kube-proxy' | 'cluster-dns'
