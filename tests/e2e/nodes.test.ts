@@ -79,8 +79,8 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     )
     await ok('wait pod/busy pod/lazy --for=condition=Ready --timeout=30s')
     expect(await ok('top pod busy')).toMatch(/NAME +CPU\(cores\) +MEMORY\(bytes\) *\nbusy +300m +128Mi/)
-    expect(await ok('top pod --sort-by=memory --no-headers')).toMatch(/^lazy[^]*busy/)
-    expect(await ok('top pod --sort-by=cpu --no-headers')).toMatch(/^busy[^]*lazy/)
+    expect(await ok('top pod --sort-by=memory --no-headers')).toMatch(/^lazy[\s\S]*busy/)
+    expect(await ok('top pod --sort-by=cpu --no-headers')).toMatch(/^busy[\s\S]*lazy/)
     expect(await ok('top pod -l app=lazy --no-headers')).toMatch(/^lazy +10m +512Mi *\n$/)
     expect(await ok('top pod -A --field-selector=metadata.name=busy')).toMatch(
       /NAMESPACE.*\ndefault +busy +300m +128Mi/,
@@ -93,7 +93,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     expect(await ok('api-resources --api-group=metrics.k8s.io')).toMatch(/nodes .*NodeMetrics\s+pods .*PodMetrics/)
     expect(await ok('get pods.metrics.k8s.io busy')).toMatch(/NAME +CPU +MEMORY +WINDOW *\nbusy +300m +128Mi +15s/)
     expect(await ok('get --raw /apis/metrics.k8s.io/v1beta1/nodes/node-1')).toContain('"kind":"NodeMetrics"')
-    expect(await ok('explain pods --api-version=metrics.k8s.io/v1beta1')).toMatch(/containers[^]*window/)
+    expect(await ok('explain pods --api-version=metrics.k8s.io/v1beta1')).toMatch(/containers[\s\S]*window/)
     await ok('delete pod busy lazy')
   })
 
@@ -117,7 +117,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     await ok('rollout status deployment/web --timeout=30s')
     expect(new Set(await nodesOf('web'))).toEqual(new Set(['node-3']))
     expect(await ok('cordon node-1')).toContain('already cordoned')
-    expect(await ok('uncordon -l disk')).toMatch(/node-1 uncordoned[^]*node-3 already uncordoned/)
+    expect(await ok('uncordon -l disk')).toMatch(/node-1 uncordoned[\s\S]*node-3 already uncordoned/)
     await ok('delete deployment/web')
   })
 
@@ -164,7 +164,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
     const all = '--ignore-daemonsets --delete-emptydir-data --force --timeout=60s'
     expect(await ok(`drain node-1 ${all} --dry-run=server`)).toContain('(server dry run)')
     expect(await nodesOf('bare')).toEqual(['node-1'])
-    expect(await ok(`drain node-1 ${all}`)).toMatch(/pod\/bare evicted[^]*node\/node-1 drained/)
+    expect(await ok(`drain node-1 ${all}`)).toMatch(/pod\/bare evicted[\s\S]*node\/node-1 drained/)
     expect(await ok('get node node-1')).toContain('SchedulingDisabled')
     expect(await nodesOf('bare')).toEqual([])
     expect(await nodesOf('kept')).not.toContain('node-1')
