@@ -29,6 +29,7 @@ beforeAll(async () => {
     random: seededRandom(1),
     log: silentLogger,
     serviceCidrs: ['10.96.0.0/16'],
+    disableAdmissionPlugins: ['ServiceAccount'],
   })
   api = server.transport({ name: 'admin', groups: ['system:masters'] })
 })

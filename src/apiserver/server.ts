@@ -9,7 +9,7 @@ import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
-import { admissionPlugins } from './admission/plugins.ts'
+import { type AdmissionOptions, admissionPlugins } from './admission/plugins.ts'
 import type { UserInfo } from './authentication/user.ts'
 import { MASTERS, mastersOnly } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
@@ -63,6 +63,8 @@ export interface ApiServerOptions {
   readonly advertise?: { readonly host: string; readonly port: number }
   /** How to reach a Service from here; by default one of its ready endpoints. */
   readonly resolveService?: ResolveService
+  /** Names of admission plugins that are on by default and shall not be. */
+  readonly disableAdmissionPlugins?: readonly string[]
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -165,7 +167,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     store,
     feed,
     kinds: new KindTable(servedKinds(options)),
-    admission: new AdmissionChain([...admissionPlugins(feed), definitionChecks(engines)]),
+    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, engines))),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
     clock,
@@ -192,6 +194,11 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
 
 function servedKinds({ kinds = builtinKinds, metricsSource }: ApiServerOptions): Kind[] {
   return [...kinds, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
+}
+
+function admissionOptions(options: ApiServerOptions, engines: EngineLoader): AdmissionOptions {
+  const { clock, random, disableAdmissionPlugins: disable } = options
+  return { clock, random, extensions: [definitionChecks(engines)], ...(disable && { disable }) }
 }
 
 function publicPaths(store: Store): (path: string) => PathHandler | undefined {

@@ -90,6 +90,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         random,
         log,
         serviceCidrs,
+        ...(!makesServiceAccounts(options) && { disableAdmissionPlugins: ['ServiceAccount'] }),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
         ...(address && { advertise: { host: machineAddress(), port: address.port } }),
@@ -121,6 +122,11 @@ function metricsOf(loops: ControlLoops): MetricsSource {
     pod: (namespace, name) => metrics()?.pod(namespace, name),
     pods: (namespace) => metrics()?.pods(namespace) ?? [],
   }
+}
+
+/** Pods are given the service account of their namespace, so somebody has to make it. */
+function makesServiceAccounts({ controllers = true }: ClusterOptions): boolean {
+  return typeof controllers === 'boolean' ? controllers : controllers.includes('serviceaccount-controller')
 }
 
 interface Served {

@@ -52,7 +52,15 @@ export async function startWorkbench(
   const log = silentLogger
   const random = seededRandom(1)
   const store = await openMemoryStore()
-  const server = await startApiServer({ store, clock, random, log, serviceCidrs: ['10.96.0.0/16'] })
+  const server = await startApiServer({
+    store,
+    clock,
+    random,
+    log,
+    serviceCidrs: ['10.96.0.0/16'],
+    // Nobody is here to give namespaces their accounts.
+    disableAdmissionPlugins: ['ServiceAccount'],
+  })
   const transport = server.transport({ name: 'system:admin', groups: ['system:masters'] }, 'test')
   const client = createClient(transport)
   const faulty: Transport = {

@@ -33,7 +33,15 @@ const QUIET_TURNS = 5
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const { clock = systemClock, random = seededRandom(1), log = silentLogger } = options
   const store = await openMemoryStore()
-  const server = await startApiServer({ store, clock, random, log, serviceCidrs: ['10.96.0.0/16'] })
+  const server = await startApiServer({
+    store,
+    clock,
+    random,
+    log,
+    serviceCidrs: ['10.96.0.0/16'],
+    // Nobody is here to give namespaces their accounts.
+    disableAdmissionPlugins: ['ServiceAccount'],
+  })
   const transport = server.transport(ADMIN, 'test')
   const client = createClient(transport)
   const informers = createInformerFactory({ transport, clock, random, log })

@@ -12,7 +12,7 @@ const IMMORTAL = new Set(['default', 'kube-system', 'kube-public'])
 export function namespaceLifecycle(find: (name: string) => Promise<KubernetesObject | undefined>): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
-    async validate(request) {
+    async admit(request) {
       const isNamespace = request.kind.group === '' && request.kind.plural === 'namespaces'
       if (isNamespace && request.operation === 'DELETE' && IMMORTAL.has(request.name)) {
         throw forbiddenAccess({ group: '', resource: 'namespaces' }, request.name, 'this namespace may not be deleted')

@@ -1,6 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { UserInfo } from '../authentication/user.ts'
+import type { Allocation } from '../registry/allocation.ts'
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
@@ -18,6 +19,11 @@ export interface AdmissionRequest {
   readonly dryRun: boolean
   /** Sent to the user as a `Warning` header. */
   warn(message: string): void
+  /**
+   * Commits this in the object's transaction, and calls `release` once that has succeeded or failed. Absent where
+   * nothing will be written.
+   */
+  also?(allocation: Allocation, release?: () => void): void
 }
 
 /** One file per plugin, listed in order in `plugins.ts`. All `admit`s run first, then all `validate`s. */

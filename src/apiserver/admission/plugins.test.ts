@@ -15,7 +15,11 @@ let client: Client
 beforeEach(async () => {
   const store = await openMemoryStore()
   const parts = { store, clock: systemClock, random: seededRandom(1), log: silentLogger }
-  const server = await startApiServer({ ...parts, serviceCidrs: ['10.96.0.0/16'] })
+  const server = await startApiServer({
+    ...parts,
+    serviceCidrs: ['10.96.0.0/16'],
+    disableAdmissionPlugins: ['ServiceAccount'],
+  })
   open.push(server, store)
   client = createClient(server.transport({ name: 'admin', groups: ['system:masters'] }, 'test'))
 })

@@ -3,6 +3,8 @@ import type { IngressClass } from '../../api/generated/networking-v1.ts'
 import type { PriorityClass } from '../../api/generated/scheduling-v1.ts'
 import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { certificateRequester } from './certificate-requester.ts'
@@ -14,20 +16,34 @@ import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 import { priority } from './priority.ts'
+import { resourceQuota } from './resource-quota/plugin.ts'
 import { runtimeClass } from './runtime-class.ts'
+import { serviceAccount } from './service-account.ts'
+import { cachedServiceAccounts } from './service-accounts.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
+export interface AdmissionOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Names of plugins to leave out. */
+  readonly disable?: readonly string[]
+  /** Those that users bring (webhooks, policies), asked after the built-in ones and before quota is taken. */
+  readonly extensions?: readonly AdmissionPlugin[]
+}
+
 /** In this order they are asked. */
-export function admissionPlugins(feed: CacheFeed): readonly AdmissionPlugin[] {
+export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): readonly AdmissionPlugin[] {
+  const { clock, random, disable = [], extensions = [] } = options
   const lister = <T extends KubernetesObject>(group: string, plural: string): Lister<T> =>
     cacheLister(feed, storagePrefix({ group, plural }))
   const finder = (group: string, plural: string) => {
     const objects = lister(group, plural)
     return async (name: string) => objects.get(name)
   }
-  return [
+  const all = [
     namespaceLifecycle(finder('', 'namespaces')),
     limitRanger(lister<LimitRange>('', 'limitranges')),
+    serviceAccount(cachedServiceAccounts(feed, clock), random),
     taintNodesByCondition,
     priority(lister<PriorityClass>('scheduling.k8s.io', 'priorityclasses')),
     defaultTolerationSeconds,
@@ -35,5 +51,8 @@ export function admissionPlugins(feed: CacheFeed): readonly AdmissionPlugin[] {
     runtimeClass(finder('node.k8s.io', 'runtimeclasses')),
     certificateRequester,
     defaultIngressClass(lister<IngressClass>('networking.k8s.io', 'ingressclasses')),
+    ...extensions,
+    resourceQuota(feed, clock),
   ]
+  return all.filter(({ name }) => !disable.includes(name))
 }

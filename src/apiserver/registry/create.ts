@@ -13,11 +13,12 @@ import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
 import { adoptNamespace, dropEmptyCollections, setTypeMeta, stampNewObject } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
+import { Reservations } from './reservations.ts'
 import { validateNew } from './validation.ts'
 import { parseWriteOptions, type WriteOptions } from './write-options.ts'
 
 /** A random name or address can be taken by somebody else at the same moment; then another is drawn. */
-const ATTEMPTS = 8
+const ATTEMPTS = 20
 
 export async function create(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
   const options = parseWriteOptions(request, 'CreateOptions')
@@ -34,7 +35,7 @@ export async function createWith(
 ): Promise<CachedObject> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createFrom(machinery, request, makeDraft(), options)
+      return await createReserving(machinery, request, makeDraft(), options)
     } catch (error) {
       if (!(error instanceof DrawAgain)) throw error
       if (attempt === ATTEMPTS) throw error.failure
@@ -51,16 +52,31 @@ class DrawAgain extends Error {
   }
 }
 
+async function createReserving(
+  machinery: Machinery,
+  request: ResourceRequest,
+  draft: KubernetesObject,
+  options: WriteOptions,
+): Promise<CachedObject> {
+  const reserved = new Reservations()
+  try {
+    return await createFrom(machinery, request, draft, options, reserved)
+  } finally {
+    reserved.release()
+  }
+}
+
 /** Takes a decoded draft through the whole way into the store. */
 async function createFrom(
   machinery: Machinery,
   request: ResourceRequest,
   draft: KubernetesObject,
   options: WriteOptions,
+  reserved: Reservations,
 ): Promise<CachedObject> {
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
   const target = targetOf(machinery, request, draft.metadata.name)
-  const admission = admissionRequest(request, storage, draft, options)
+  const admission = admissionRequest(request, storage, draft, options, reserved)
   await machinery.admission.admit(admission)
   recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
   const allocation = (await allocatorOf(machinery.allocators, storage)?.create(draft)) ?? NO_ALLOCATION
@@ -74,7 +90,7 @@ async function createFrom(
     return new CachedObject({ key: target.key, value: unstored(draft), revision: 0 })
   }
   try {
-    return await commitObject(machinery, target, 0, draft, allocation)
+    return await commitObject(machinery, target, 0, draft, reserved.with(allocation))
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error
     if (error.key === target.key) throw hasGeneratedName ? new DrawAgain(taken()) : taken()
@@ -113,6 +129,7 @@ function admissionRequest(
   kind: Kind,
   draft: KubernetesObject,
   options: WriteOptions,
+  reserved: Reservations,
 ): AdmissionRequest {
   return {
     operation: 'CREATE',
@@ -125,5 +142,6 @@ function admissionRequest(
     user: request.user,
     dryRun: options.dryRun,
     warn: (message) => request.warnings.push(message),
+    also: reserved.also,
   }
 }

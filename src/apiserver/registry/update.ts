@@ -25,6 +25,7 @@ import { type Machinery, readForUpdate, type Target, targetOf } from './machiner
 import { recordFields } from './managed-fields.ts'
 import { adoptName, adoptNamespace, dropEmptyCollections, keepServerFields } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
+import { Reservations } from './reservations.ts'
 import { validateChanged } from './validation.ts'
 import { parseWriteOptions, type WriteOptions } from './write-options.ts'
 
@@ -102,12 +103,15 @@ async function changeLocked(
     if (!current) throw objectNotFound(target.ref, request.name)
     const draft = await compute(current)
     const pinned = Boolean(draft.metadata.resourceVersion) && !request.patchType
+    const reserved = new Reservations()
     try {
-      return await storeChange(machinery, request, options, target, current, draft)
+      return await storeChange(machinery, request, options, target, current, draft, reserved)
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       // Only a lost race for the object itself is the client's business; a lost draw from a pool is ours.
       if (pinned && error.key === target.key) throw conflict(target.ref, request.name, MODIFIED_MESSAGE)
+    } finally {
+      reserved.release()
     }
   }
   throw timeout('the object is changed too often by others; please try again', 1)
@@ -120,6 +124,7 @@ async function storeChange(
   target: Target,
   current: CachedObject,
   draft: KubernetesObject,
+  reserved: Reservations,
 ): Promise<CachedObject> {
   const { storage } = target
   const subresource = storage.subresources[request.subresource]
@@ -127,7 +132,7 @@ async function storeChange(
   prepare(request.kind, storage, subresource, draft, old)
   draft.metadata.resourceVersion = String(current.revision)
 
-  const admission = admissionRequest(request, storage, draft, old, options)
+  const admission = admissionRequest(request, storage, draft, old, options, reserved)
   await machinery.admission.admit(admission)
   recordFields({ draft, old, kind: storage, request, options, now: machinery.clock.now() })
   const allocation = await allocate(machinery, storage, subresource, draft, old)
@@ -138,7 +143,7 @@ async function storeChange(
   if (isUnchanged(draft, old)) return current
   if (options.dryRun) return new CachedObject({ key: target.key, value: unstored(draft), revision: current.revision })
   if (isReadyToGo(storage, draft)) return remove(machinery, target, current, draft)
-  return commitObject(machinery, target, current.revision, draft, allocation)
+  return commitObject(machinery, target, current.revision, draft, reserved.with(allocation))
 }
 
 function prepare(
@@ -186,6 +191,7 @@ function admissionRequest(
   draft: KubernetesObject,
   old: KubernetesObject,
   options: WriteOptions,
+  reserved: Reservations,
 ): AdmissionRequest {
   return {
     operation: 'UPDATE',
@@ -198,5 +204,6 @@ function admissionRequest(
     user: request.user,
     dryRun: options.dryRun,
     warn: (message) => request.warnings.push(message),
+    also: reserved.also,
   }
 }
