@@ -25,6 +25,8 @@ export interface ClusterCertificates {
   readonly serviceAccountKey: string
   /** A client certificate; the organizations are the groups of the user. */
   issueClient(commonName: string, organizations: readonly string[]): KeyPair
+  /** A certificate for a server of the cluster: a kubelet, say. */
+  issueServer(commonName: string, organizations: readonly string[], names: readonly string[]): KeyPair
   /** Signs a public key that somebody else made. */
   certify(publicKey: KeyObject, request: CertificateRequest): string
 }
@@ -81,6 +83,8 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
     admin,
     serviceAccountKey,
     issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
+    issueServer: (commonName, organizations, subjectAltNames) =>
+      issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf }, issuer),
     certify: (publicKey, request) => certifyKey(publicKey, request, issuer),
   }
 }

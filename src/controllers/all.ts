@@ -1,6 +1,7 @@
 import { certificateApprovalController } from './certificate-approval/controller.ts'
 import { certificateCleanerController } from './certificate-cleaner/controller.ts'
 import { type CertificateSigner, certificateSigningController } from './certificate-signing/controller.ts'
+import { clusterDnsController } from './cluster-dns/controller.ts'
 import { clusterRoleAggregationController } from './cluster-role-aggregation/controller.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { cronJobController } from './cronjob/controller.ts'
@@ -74,6 +75,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'certificatesigningrequest-signing-controller': certificateSigningController,
   'certificatesigningrequest-approving-controller': certificateApprovalController,
   'certificatesigningrequest-cleaner-controller': certificateCleanerController,
+  'cluster-dns-controller': clusterDnsController,
   'clusterrole-aggregation-controller': clusterRoleAggregationController,
   'job-controller': jobController,
   'cronjob-controller': cronJobController,

@@ -1,0 +1,91 @@
+/** The nodes of a cluster on one machine: each a process in a network namespace of its own. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Linux } from '../linux/linux.ts'
+import type { ClusterCertificates } from './certificates.ts'
+import { writeNodeCredentials } from './local-nodes/credentials.ts'
+import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
+import { NodeProcess } from './local-nodes/node-process.ts'
+import type { NodeSettings } from './node-settings.ts'
+
+export interface LocalNodesOptions {
+  readonly linux: Linux
+  /** The cluster's own; each node has a folder below. */
+  readonly dataDir: string
+  /** The program, `sampan-node.js`. */
+  readonly entry: string
+  readonly clusterCidrs: readonly string[]
+  readonly serviceCidrs: readonly string[]
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What all nodes of a cluster have in common. */
+export type SharedNodeSettings = Omit<NodeSettings, 'name' | 'dataDir' | 'address' | 'labels'>
+
+export interface NodesStart {
+  readonly count: number
+  /** Where nodes find the API server. */
+  readonly server: string
+  readonly certificates: ClusterCertificates
+  readonly settings: SharedNodeSettings
+}
+
+export class LocalNodes {
+  readonly #options: LocalNodesOptions
+  readonly #network: LocalNetwork
+  readonly #processes: NodeProcess[] = []
+
+  private constructor(options: LocalNodesOptions, network: LocalNetwork) {
+    this.#options = options
+    this.#network = network
+  }
+
+  /** Makes the network, so that the API server can listen on it before the nodes start. */
+  static async open(options: LocalNodesOptions): Promise<LocalNodes> {
+    const { linux, dataDir, clusterCidrs, serviceCidrs } = options
+    const routed = [...clusterCidrs, ...serviceCidrs].filter((cidr) => !cidr.includes(':'))
+    return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed }))
+  }
+
+  /** The address of this machine as the nodes see it. */
+  get gateway(): string {
+    return this.#network.gateway
+  }
+
+  /** Starts as many nodes as asked for; those that run already are kept. */
+  async start(start: NodesStart): Promise<readonly LocalNode[]> {
+    const names = Array.from({ length: start.count }, (_, index) => `node-${index + 1}`)
+    const nodes = names.map((name, index) => this.#network.addNode(name, index + 1))
+    if (nodes[0]) this.#network.routeThrough(nodes[0])
+    await Promise.all(nodes.map((node) => this.#startNode(node, start)))
+    return nodes
+  }
+
+  /** Leaves the nodes as they are, for the next control plane. */
+  release(): void {
+    for (const node of this.#processes) node.release()
+  }
+
+  /** Ends the nodes with all their pods, and takes the network away. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#processes.map((node) => node.stop()))
+    await this.#network.remove()
+  }
+
+  async #startNode({ name, address, namespace }: LocalNode, start: NodesStart): Promise<void> {
+    const { entry, linux, clock, log } = this.#options
+    const dataDir = join(this.#options.dataDir, 'nodes', name)
+    const { server, certificates } = start
+    await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
+    const settings: NodeSettings = { ...start.settings, name, dataDir, address }
+    const node = new NodeProcess({ settings, namespace, entry, linux, clock, log })
+    this.#processes.push(node)
+    await node.start()
+  }
+}
+
+/** Short enough for the name of a link, and the same at every start. */
+const clusterId = (dataDir: string) => createHash('sha256').update(dataDir).digest('hex').slice(0, 8)
