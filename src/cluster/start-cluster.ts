@@ -18,6 +18,13 @@ import { apiServerNames, machineAddress } from './server-names.ts'
 import { type ControlLoops, startControlLoops } from './start-control-loops.ts'
 import type { StoreChoice } from './store-choice.ts'
 
+export interface ListenAddress {
+  readonly host?: string
+  readonly port?: number
+  /** Where else to listen, on the same port: nodes and pods find the API server at the first of these. */
+  readonly also?: readonly string[]
+}
+
 export interface ClusterOptions {
   /** The name of the context in `cluster.kubeconfig`. */
   readonly name?: string
@@ -26,7 +33,7 @@ export interface ClusterOptions {
   /** Where the embedded store and the certificates are kept; needed by the embedded store only. */
   readonly dataDir?: string
   /** Where to serve HTTPS: a free port of the loopback address by default, `false` for in-process use alone. */
-  readonly listen?: { readonly host?: string; readonly port?: number } | false
+  readonly listen?: ListenAddress | false
   readonly serviceCidrs?: readonly string[]
   readonly nodePortRange?: { readonly from: number; readonly to: number }
   /** Which controllers to run: all by default, none with `false`, or some by their names. */
@@ -52,6 +59,7 @@ export interface Cluster extends AsyncDisposable {
   /** What kubectl needs, as the text of a kubeconfig file. */
   readonly kubeconfig: string
   readonly store: Store
+  readonly certificates: Promise<ClusterCertificates>
   readonly nodes: SimulatedNodes | undefined
   /** Whether controllers, the scheduler or nodes have work under way; what waits for a later time does not count. */
   readonly isBusy: boolean
@@ -77,7 +85,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       port: await freePort(listen.host ?? LOOPBACK, listen.port),
     }
     // Made while the store opens and the API server starts; whoever fails first is the one reported.
-    const certificates = certificatesOf(options, serviceCidrs, address ? address.host : LOOPBACK)
+    const also = (listen && listen.also) || []
+    const certificates = certificatesOf(options, serviceCidrs, [address ? address.host : LOOPBACK, ...also])
     certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
@@ -93,10 +102,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...(!makesServiceAccounts(options) && { disableAdmissionPlugins: ['ServiceAccount'] }),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
-        ...(address && { advertise: { host: machineAddress(), port: address.port } }),
+        ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),
       }),
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
+    if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates)
     const starting = startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
     starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
     if (!options.background) await starting
@@ -134,8 +144,9 @@ interface Served {
   readonly certificates: ClusterCertificates
 }
 
-function certificatesOf(options: ClusterOptions, serviceCidrs: readonly string[], host: string) {
-  const serverNames = apiServerNames(serviceCidrs, [machineAddress(), ...(isWildcard(host) ? [] : [host])])
+function certificatesOf(options: ClusterOptions, serviceCidrs: readonly string[], hosts: readonly string[]) {
+  const named = hosts.filter((host) => !isWildcard(host))
+  const serverNames = apiServerNames(serviceCidrs, [machineAddress(), ...named])
   const dir = options.dataDir === undefined ? {} : { dir: join(options.dataDir, 'pki') }
   // Whoever connects checks them by the time of the real world, also when the cluster lives in another.
   return loadCertificates({ ...dir, clock: systemClock, serverNames })
@@ -175,6 +186,7 @@ function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>
       return renderKubeconfig({ name, server: parts.served.url, ca: ca.cert, client: admin })
     },
     store: parts.store,
+    certificates: parts.certificates,
     get nodes() {
       return loops.nodes?.simulated
     },
