@@ -22,7 +22,10 @@ export async function commitObject(
   const stored = target.form ? await target.form.write(draft) : draft
   const encoded = encodeObject(stored)
   const write: Write = { key: target.key, value: encoded.value, revisionSlot: encoded.revisionSlot }
-  const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation)
+  const takeBack = machinery.feed.loaded(target.prefix)?.announce(target.key, encoded)
+  const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation).finally(
+    takeBack,
+  )
   if (stored !== draft)
     return new CachedObject({ key: target.key, value: stamped(encodeObject(draft), revision), revision })
   const cached = machinery.feed.loaded(target.prefix)?.get(target.key)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { encodeObject, stamped, unstored, withRevision } from './encoding.ts'
+import { encodeObject, isStampOf, stamped, unstored, withRevision } from './encoding.ts'
 
 const objects = [
   { what: 'plain', object: { kind: 'A', apiVersion: 'v1', metadata: { name: 'x' }, data: { a: 'b' } } },
@@ -23,6 +23,22 @@ describe('stored form', () => {
       ...object,
       metadata: { ...object.metadata, resourceVersion: '1234' },
     })
+  })
+
+  it.each(objects)('knows what reading it will give: $what', ({ object }) => {
+    const encoded = encodeObject(object)
+    const read = JSON.parse(stamped(encoded, 1234).toString())
+    encoded.object.metadata.resourceVersion = '1234'
+    expect(JSON.stringify(encoded.object)).toBe(JSON.stringify(read))
+  })
+
+  it.each(objects)('is told apart from others: $what', ({ object }) => {
+    const encoded = encodeObject(object)
+    const other = encodeObject({ ...object, metadata: { ...object.metadata, name: 'y' } })
+    expect(isStampOf(encoded, stamped(encoded, 99), 99)).toBe(true)
+    expect(isStampOf(encoded, stamped(encoded, 98), 99)).toBe(false)
+    expect(isStampOf(encoded, stamped(encoded, 100), 99)).toBe(false)
+    expect(isStampOf(encoded, stamped(other, 99), 99)).toBe(false)
   })
 
   it.each(objects)('takes another revision: $what', ({ object }) => {

@@ -8,18 +8,18 @@ import type { KubernetesObject } from '../../api/meta/object.ts'
 export interface EncodedObject {
   readonly value: Buffer
   readonly revisionSlot: number
+  /** What reading the bytes will give, but for the resourceVersion; shares its parts with the object encoded. */
+  readonly object: KubernetesObject
 }
 
 const RESOURCE_VERSION = '"resourceVersion":"'
 
 export function encodeObject(object: KubernetesObject): EncodedObject {
   const { kind, apiVersion, metadata, ...rest } = object
-  const { resourceVersion: _, ...meta } = metadata
+  const whole = { kind, apiVersion, metadata: { resourceVersion: '', ...metadata }, ...rest } as KubernetesObject
+  whole.metadata.resourceVersion = ''
   const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{${RESOURCE_VERSION}`
-  const metaJson = JSON.stringify(meta)
-  const restJson = JSON.stringify(rest)
-  const tail = `"${metaJson === '{}' ? '}' : `,${metaJson.slice(1)}`}${restJson === '{}' ? '}' : `,${restJson.slice(1)}`}`
-  return { value: Buffer.from(head + tail), revisionSlot: Buffer.byteLength(head) }
+  return { value: Buffer.from(JSON.stringify(whole)), revisionSlot: Buffer.byteLength(head), object: whole }
 }
 
 /** The same stored bytes with another resourceVersion, as the DELETED event of an object carries. */
@@ -33,6 +33,18 @@ export function withRevision(stored: Buffer, revision: number): Buffer {
 export function stamped(encoded: EncodedObject, revision: number): Buffer {
   const { value, revisionSlot } = encoded
   return Buffer.concat([value.subarray(0, revisionSlot), Buffer.from(String(revision)), value.subarray(revisionSlot)])
+}
+
+/** Whether these are the bytes that the store hands back for a commit at this revision. */
+export function isStampOf({ value, revisionSlot }: EncodedObject, stored: Buffer, revision: number): boolean {
+  const digits = String(revision)
+  const rest = revisionSlot + digits.length
+  if (stored.length !== value.length + digits.length) return false
+  return (
+    stored.toString('latin1', revisionSlot, rest) === digits &&
+    stored.compare(value, 0, revisionSlot, 0, revisionSlot) === 0 &&
+    stored.compare(value, revisionSlot, value.length, rest) === 0
+  )
 }
 
 /** An object that was not stored (dry run): all but a resourceVersion it never got. */

@@ -1,58 +1,73 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Entry } from '../../store/store.ts'
+import { copyObject } from './copy-object.ts'
+import { deepFreeze } from './deep-freeze.ts'
+import { ParsedForms } from './parsed-forms.ts'
 
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
- * How many parsed forms are kept. Those who look at an object mostly do so together, when it changes; keeping all
- * would cost several times the bytes, and weak references keep them until the next full collection.
+ * So many bytes of objects are kept in parsed form. Those who look at an object mostly do so together, when it changes;
+ * keeping all would cost several times the bytes. What informers of this process hold longer is found again.
  */
-const KEPT = 512
+const parsedForms = new ParsedForms(4 << 20)
+
+/** Under test, whoever changes a shared object is caught in the act. */
+const FREEZES = process.env.SAMPAN_FREEZE_OBJECTS === '1'
 
 /**
  * One version of one object. The bytes are canonical and go out as they are; the parsed form is made when somebody
  * looks inside, is shared by all who look at about the same time, and is dropped again. Never change it.
  */
 export class CachedObject {
-  /** The last objects that were parsed, in a ring. */
-  static readonly #kept: (CachedObject | undefined)[] = new Array(KEPT).fill(undefined)
-  static #next = 0
-
   readonly key: string
   readonly bytes: Buffer
   readonly revision: number
-  #parsed: KubernetesObject | undefined = undefined
+  #parsed: KubernetesObject | WeakRef<KubernetesObject> | undefined = undefined
   #labels: Readonly<Record<string, string>> | undefined = undefined
 
-  constructor(entry: Pick<Entry, 'key' | 'value' | 'revision'>) {
+  /** `parsed` is given where the parsed form of the bytes is known already. */
+  constructor(entry: Pick<Entry, 'key' | 'value' | 'revision'>, parsed?: KubernetesObject) {
     this.key = entry.key
     this.bytes = entry.value
     this.revision = entry.revision
+    if (parsed) this.#keep(parsed)
   }
 
   get object(): KubernetesObject {
-    if (this.#parsed === undefined) {
-      this.#parsed = this.draft()
-      CachedObject.#keep(this)
-    }
-    return this.#parsed
+    const parsed = this.#parsed
+    if (parsed !== undefined && !(parsed instanceof WeakRef)) return parsed
+    return this.#keep(parsed?.deref() ?? this.#parse())
   }
 
-  static #keep(object: CachedObject): void {
-    const dropped = CachedObject.#kept[CachedObject.#next]
-    if (dropped) dropped.#parsed = undefined
-    CachedObject.#kept[CachedObject.#next] = object
-    CachedObject.#next = (CachedObject.#next + 1) % KEPT
+  /** The parsed form if there is one; it is not made for this. */
+  get known(): KubernetesObject | undefined {
+    return this.#parsed instanceof WeakRef ? this.#parsed.deref() : this.#parsed
   }
 
   /** A private copy that may be changed. */
   draft(): KubernetesObject {
-    return JSON.parse(this.bytes.toString()) as KubernetesObject
+    const { known } = this
+    return known ? copyObject(known) : this.#parse()
   }
 
   /** Kept apart from the parsed form, because selectors ask for nothing else. */
   get labels(): Readonly<Record<string, string>> {
     this.#labels ??= this.object.metadata.labels ?? NO_LABELS
     return this.#labels
+  }
+
+  dropParsed(): void {
+    if (this.#parsed !== undefined && !(this.#parsed instanceof WeakRef)) this.#parsed = new WeakRef(this.#parsed)
+  }
+
+  #parse(): KubernetesObject {
+    return JSON.parse(this.bytes.toString()) as KubernetesObject
+  }
+
+  #keep(parsed: KubernetesObject): KubernetesObject {
+    this.#parsed = FREEZES ? deepFreeze(parsed) : parsed
+    parsedForms.add(this)
+    return parsed
   }
 }

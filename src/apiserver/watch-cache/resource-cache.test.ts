@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { VirtualClock } from '../../base/virtual-clock.ts'
 import type { Change } from '../../store/store.ts'
+import { encodeObject, stamped } from '../registry/encoding.ts'
 import { ResourceCache } from './resource-cache.ts'
 import type { EventBatch, ObjectFilter } from './watcher.ts'
 
@@ -35,6 +36,22 @@ function crowdOf(size: number) {
 }
 
 describe('ResourceCache', () => {
+  it('knows the parsed form of what this process writes, and of nothing else', () => {
+    const cache = new ResourceCache(PREFIX, [], 1, new VirtualClock(0))
+    const write = (name: string, revision: number, written = name): Change => {
+      const key = PREFIX + name
+      const value = stamped(encodeObject({ kind: 'Thing', apiVersion: 'v1', metadata: { name: written } }), revision)
+      return { key, revision, entry: { key, value, revision, created: revision }, previous: undefined }
+    }
+    const encoded = encodeObject({ kind: 'Thing', apiVersion: 'v1', metadata: { name: 'a' } })
+    cache.announce(`${PREFIX}a`, encoded)
+    cache.apply([write('a', 2, 'of another process')])
+    expect(cache.get(`${PREFIX}a`)?.known).toBeUndefined()
+    cache.apply([write('a', 3)])
+    expect(cache.get(`${PREFIX}a`)?.known).toBe(encoded.object)
+    expect(encoded.object.metadata.resourceVersion).toBe('3')
+  })
+
   it('tells a few watchers at once', () => {
     const { cache, listeners } = crowdOf(3)
     cache.apply([put('a', 2)])

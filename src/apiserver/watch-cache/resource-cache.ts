@@ -1,8 +1,9 @@
+import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Clock } from '../../base/clock.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
 import { KeyIndex } from '../../base/key-index.ts'
-import type { Change } from '../../store/store.ts'
-import { withRevision } from '../registry/encoding.ts'
+import type { Change, Entry } from '../../store/store.ts'
+import { type EncodedObject, isStampOf, withRevision } from '../registry/encoding.ts'
 import { CachedObject } from './cached-object.ts'
 import { type CacheEvent, EventLog } from './event-log.ts'
 import { EventBatch, type ObjectEvent, type ObjectFilter, selects, type Watcher } from './watcher.ts'
@@ -32,6 +33,8 @@ export class ResourceCache {
   readonly #log: EventLog
   readonly #groups = new Map<string, WatcherGroup>()
   readonly #clock: Clock
+  /** Writes of this process that are under way, by key. */
+  readonly #announced = new Map<string, EncodedObject>()
   /** The revision of the last change of this resource. */
   #lastChange: number
 
@@ -123,6 +126,14 @@ export class ResourceCache {
     }
   }
 
+  /** This is being written: when it comes back from the store, its parsed form is known. Returns how to take it back. */
+  announce(key: string, encoded: EncodedObject): () => void {
+    this.#announced.set(key, encoded)
+    return () => {
+      if (this.#announced.get(key) === encoded) this.#announced.delete(key)
+    }
+  }
+
   /** Tells the watchers of a filter what waits for them; afterwards they have seen everything. */
   flush(filter: ObjectFilter): void {
     const group = this.#groups.get(filter.id)
@@ -146,9 +157,18 @@ export class ResourceCache {
     if (this.#objects.delete(key)) this.#keys.delete(key)
   }
 
+  /** Others may write the same key at the same time: only equal bytes mean the same. */
+  #parsedForm({ key, value, revision }: Entry): KubernetesObject | undefined {
+    const encoded = this.#announced.get(key)
+    if (!encoded || !isStampOf(encoded, value, revision)) return undefined
+    const { object } = encoded
+    object.metadata.resourceVersion = String(revision)
+    return object
+  }
+
   #record(change: Change): CacheEvent {
     const previous = this.#objects.get(change.key)
-    const current = change.entry && new CachedObject(change.entry)
+    const current = change.entry && new CachedObject(change.entry, this.#parsedForm(change.entry))
     if (current) this.#put(current)
     else this.#remove(change.key)
     const event = { revision: change.revision, current, previous }
@@ -177,5 +197,7 @@ export function eventFor(event: CacheEvent, filter: ObjectFilter): ObjectEvent |
 
 /** A deleted object is sent as it last was, with the revision of its deletion. */
 function lastState(previous: CachedObject, revision: number): CachedObject {
-  return new CachedObject({ key: previous.key, value: withRevision(previous.bytes, revision), revision })
+  const { known } = previous
+  const parsed = known && { ...known, metadata: { ...known.metadata, resourceVersion: String(revision) } }
+  return new CachedObject({ key: previous.key, value: withRevision(previous.bytes, revision), revision }, parsed)
 }

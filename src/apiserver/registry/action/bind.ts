@@ -1,35 +1,88 @@
 import type { Binding, Pod } from '../../../api/generated/core-v1.ts'
-import { badRequest, conflict, invalidObject } from '../../../api/meta/api-error.ts'
+import { badRequest, conflict, invalidObject, objectNotFound, timeout } from '../../../api/meta/api-error.ts'
 import { notSupported, required } from '../../../api/meta/field-error.ts'
 import { FieldPath } from '../../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
+import { ConflictError } from '../../../store/store.ts'
+import type { AdmissionRequest } from '../../admission/plugin.ts'
 import type { Answer } from '../answer.ts'
+import { commitObject, NO_ALLOCATION } from '../commit.ts'
 import { decodePlain } from '../decode.ts'
-import type { Machinery } from '../machinery.ts'
+import { type Machinery, readForUpdate, type Target, targetOf } from '../machinery.ts'
 import type { ResourceRequest } from '../request.ts'
-import { change } from '../update.ts'
+import { validateChanged } from '../validation.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
 const TARGET = FieldPath.root('target')
 
-/** POST pods/NAME/binding: the scheduler's decision. A pod is bound once and stays bound. */
+/** How often it is tried again because somebody else was faster. */
+const ATTEMPTS = 20
+
+/**
+ * POST pods/NAME/binding: the scheduler's decision. A pod is bound once and stays bound. Only the few fields named here
+ * change, so what does not is shared with the object as it was, and nobody owns the change, as managed fields go.
+ */
 export async function bindPod(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
   const options = parseWriteOptions(request, 'CreateOptions')
   if (!request.body) throw badRequest('the request has no body')
   const binding = decodePlain(request.body, 'Binding') as unknown as Binding
   checkBinding(request, binding)
-  await change(machinery, { ...request, subresource: 'binding' }, options, (current) => {
-    const draft = current.draft() as Pod
-    delete draft.metadata.resourceVersion
-    assign(draft, binding, machinery.clock.now())
-    return draft as KubernetesObject
-  })
+  await admitBinding(machinery, request, binding, options.dryRun)
+  const target = targetOf(machinery, request)
+  await machinery.locks.run(target.key, () => bindLocked(machinery, request.name, target, binding, options.dryRun))
   return {
     type: 'plain',
     status: 201,
     body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 },
   }
+}
+
+async function bindLocked(
+  machinery: Machinery,
+  name: string,
+  target: Target,
+  binding: Binding,
+  dryRun: boolean,
+): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const current = await readForUpdate(machinery, target)
+    if (!current) throw objectNotFound(target.ref, name)
+    const old = current.object as Pod
+    checkUnbound(old, binding)
+    const bound = assigned(old, binding, machinery.clock.now())
+    if (binding.metadata?.annotations) validateChanged(target.storage, target.storage.subresources.binding, bound, old)
+    if (dryRun) return
+    try {
+      await commitObject(machinery, target, current.revision, bound, NO_ALLOCATION)
+      return
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+    }
+  }
+  throw timeout('the object is changed too often by others; please try again', 1)
+}
+
+async function admitBinding(
+  machinery: Machinery,
+  request: ResourceRequest,
+  binding: Binding,
+  dryRun: boolean,
+): Promise<void> {
+  const admission: AdmissionRequest = {
+    operation: 'CREATE',
+    kind: request.kind,
+    subresource: 'binding',
+    namespace: request.namespace,
+    name: request.name,
+    draft: binding as KubernetesObject,
+    old: undefined,
+    user: request.user,
+    dryRun,
+    warn: (message) => request.warnings.push(message),
+  }
+  await machinery.admission.admit(admission)
+  await machinery.admission.validate(admission)
 }
 
 /** The older door, POST bindings: the pod's name is in the body. */
@@ -57,23 +110,25 @@ function checkBinding(request: ResourceRequest, binding: Binding): void {
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding' }, request.name, errors)
 }
 
-function assign(draft: Pod, binding: Binding, now: number): void {
-  const { name = '', uid } = draft.metadata
+function checkUnbound({ metadata, spec }: Pod, binding: Binding): void {
+  const { name = '', uid } = metadata
   const refuse = (message: string) => conflict({ group: '', resource: 'pods/binding' }, name, message)
   if (binding.metadata?.uid && binding.metadata.uid !== uid)
     throw refuse('the pod was replaced by another of the same name')
-  if (draft.metadata.deletionTimestamp) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`)
-  if (draft.spec?.nodeName)
-    throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(draft.spec.nodeName)}`)
-  if ((draft.spec?.schedulingGates?.length ?? 0) > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`)
-  draft.spec!.nodeName = binding.target.name!
-  const { annotations } = binding.metadata ?? {}
-  if (annotations) draft.metadata.annotations = { ...draft.metadata.annotations, ...annotations }
-  const status = draft.status ?? {}
-  draft.status = status
-  const others = (status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled')
-  status.conditions = [
-    ...others,
-    { type: 'PodScheduled', status: 'True', lastProbeTime: null!, lastTransitionTime: formatTime(now) },
-  ]
+  if (metadata.deletionTimestamp) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`)
+  if (spec?.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`)
+  if ((spec?.schedulingGates?.length ?? 0) > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`)
+}
+
+function assigned(pod: Pod, binding: Binding, now: number): Pod {
+  const { metadata, spec, status } = pod
+  const annotations = binding.metadata?.annotations
+  const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null!, lastTransitionTime: formatTime(now) }
+  const others = (status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled')
+  return {
+    ...pod,
+    metadata: annotations ? { ...metadata, annotations: { ...metadata.annotations, ...annotations } } : metadata,
+    spec: { ...spec!, nodeName: binding.target.name! },
+    status: { ...status, conditions: [...others, scheduled] },
+  }
 }
