@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
@@ -13,24 +14,29 @@ import {
   claimServer,
   type EtcdFiles,
   type Instance,
+  type NodeRuntime,
   type RunningServer,
   releaseServer,
+  type Settings,
   updateServer,
   writeSettings,
 } from './instance/instance.ts'
 
-/** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
 /** A server that keeps many objects would let its heap grow to twice their size before collecting; memory is dearer. */
 const HEAP_GROWTH = '--heap-growing-percent=40'
 
+/** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
 export interface ServerSettings {
   readonly instance: Instance
   readonly store: string
   readonly etcd?: EtcdFiles
   readonly apiPort: number
   readonly kubeconfig?: string
-  /** How many simulated nodes run in the server's process. */
   readonly nodes?: number
+  /** What runs the pods of these nodes. */
+  readonly runtime?: NodeRuntime
+  readonly proxyMode?: string
+  readonly network?: string
 }
 
 export interface ServingCluster extends AsyncDisposable {
@@ -40,14 +46,14 @@ export interface ServingCluster extends AsyncDisposable {
 /** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */
 export async function serveCluster(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
   setFlagsFromString(HEAP_GROWTH)
-  const { instance, store, etcd, apiPort, kubeconfig, nodes = 0 } = settings
+  const { instance, store, kubeconfig, nodes = 0 } = settings
   const claim: RunningServer = {
     pid: process.pid,
     startTime: processStartTime(process.pid) ?? '',
     url: '',
     store,
     ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(nodes > 0 && { nodes }),
+    ...(nodes > 0 && { nodes, runtime: settings.runtime ?? 'simulated' }),
   }
   await claimServer(instance, claim)
   let cluster: Cluster | undefined
@@ -58,20 +64,12 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     await releaseServer(instance, process.pid)
   }
   try {
-    cluster = await startCluster({
-      name: instance.context,
-      store: await storeChoice(store, etcd),
-      dataDir: instance.dataDir,
-      listen: { port: apiPort },
-      nodes,
-      background: true,
-      log,
-    })
+    cluster = await start(settings, log)
     control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))
     const server = { ...claim, url: cluster.url! }
     await Promise.all([
       writeFileAtomically(adminKubeconfigPath(instance), cluster.kubeconfig),
-      writeSettings(instance, { apiPort: Number(new URL(server.url).port), store, ...(etcd && { etcd }), nodes }),
+      writeSettings(instance, chosenOf(settings, Number(new URL(server.url).port))),
       updateServer(instance, server),
     ])
     log.info('serving', { url: server.url, store, pid: process.pid })
@@ -81,6 +79,30 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     throw error
   }
 }
+
+/** Simulated nodes live in this process; real ones are processes of their own, and what they need is loaded only then. */
+async function start(settings: ServerSettings, log: Logger): Promise<Cluster> {
+  const { instance, store, etcd, apiPort, nodes = 0, runtime = 'simulated' } = settings
+  const options = {
+    name: instance.context,
+    store: await storeChoice(store, etcd),
+    dataDir: instance.dataDir,
+    listen: { port: apiPort },
+    background: true,
+    log,
+  }
+  if (nodes === 0 || runtime === 'simulated') return startCluster({ ...options, nodes })
+  const [{ startClusterWithNodes }, { kernelLinux }] = await Promise.all([
+    import('../cluster/start-cluster-with-nodes.ts'),
+    import('../linux/kernel-linux.ts'),
+  ])
+  const { proxyMode = 'nftables', network = 'host-gateway' } = settings
+  const entry = nodeEntry()
+  return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network })
+}
+
+/** Beside the program that runs now, in the package as in a build. */
+const nodeEntry = () => join(dirname(process.argv[1]!), 'sampan-node.js')
 
 async function storeChoice(text: string, files: EtcdFiles = {}): Promise<StoreChoice> {
   const choice = parseStoreChoice(text)
@@ -98,6 +120,19 @@ function handlers(cluster: Cluster) {
       residentBytes: process.memoryUsage.rss(),
       uptimeSeconds: Math.floor((systemClock.now() - started) / 1000),
     }),
+  }
+}
+
+/** What the next `sampan up` without flags starts from. */
+function chosenOf({ store, etcd, nodes, runtime, proxyMode, network }: ServerSettings, apiPort: number): Settings {
+  return {
+    apiPort,
+    store,
+    ...(etcd && { etcd }),
+    ...(nodes !== undefined && { nodes }),
+    ...(runtime && { runtime }),
+    ...(proxyMode && { proxyMode }),
+    ...(network && { network }),
   }
 }
 

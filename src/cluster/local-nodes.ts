@@ -1,5 +1,6 @@
 /** The nodes of a cluster on one machine: each a process in a network namespace of its own. */
 import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -7,7 +8,7 @@ import type { Linux } from '../linux/linux.ts'
 import type { ClusterCertificates } from './certificates.ts'
 import { writeNodeCredentials } from './local-nodes/credentials.ts'
 import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
-import { NodeProcess } from './local-nodes/node-process.ts'
+import { NodeProcess, stopNode } from './local-nodes/node-process.ts'
 import type { NodeSettings } from './node-settings.ts'
 
 export interface LocalNodesOptions {
@@ -73,6 +74,16 @@ export class LocalNodes {
   async stop(): Promise<void> {
     await Promise.all(this.#processes.map((node) => node.stop()))
     await this.#network.remove()
+  }
+
+  /** Ends what a control plane that died left behind: for `down` without a server. */
+  static async stopLeft(options: Omit<LocalNodesOptions, 'entry' | 'clusterCidrs' | 'serviceCidrs'>): Promise<void> {
+    const { dataDir, clock, log } = options
+    const names = await readdir(join(dataDir, 'nodes')).catch(() => [])
+    if (names.length === 0) return
+    const stopping = names.map((name) => stopNode({ name, dataDir: join(dataDir, 'nodes', name) }, clock, log))
+    await Promise.all(stopping)
+    await LocalNetwork.removeLeft(options.linux, clusterId(dataDir))
   }
 
   async #startNode({ name, address, namespace }: LocalNode, start: NodesStart): Promise<void> {

@@ -70,7 +70,7 @@ export interface Cluster extends AsyncDisposable {
 }
 
 const ADMIN = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] }
-const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
+export const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
 /** Starts a Kubernetes control plane in this process. */

@@ -102,7 +102,17 @@ async function startDetached(
   sampan: (...args: string[]) => Promise<Ran>,
 ): Promise<Running> {
   const which = ['--name', 'test', '--data-dir', path.join(folder, 'data'), '--kubeconfig', env.KUBECONFIG as string]
-  const up = await sampan('up', '--detach', ...which, '--store', options.store ?? 'embedded', '--api-port', '0')
+  const up = await sampan(
+    'up',
+    '--detach',
+    ...which,
+    '--store',
+    options.store ?? 'embedded',
+    '--api-port',
+    '0',
+    '--nodes',
+    '0',
+  )
   if (up.code !== 0) throw new Error(`sampan up failed with ${up.code}:\n${up.stdout}\n${up.stderr}`)
   return {
     greeting: up.stdout,

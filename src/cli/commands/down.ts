@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
+import { silentLogger } from '../../base/log.ts'
 import { isAlive } from '../../base/process-claim.ts'
 import { kubeconfigPaths } from '../../client/kubeconfig.ts'
 import { CliError } from '../cli-error.ts'
@@ -23,7 +26,7 @@ interface DownOptions {
 }
 
 /** How long an orderly stop may take before the process is killed. */
-const PATIENCE = 15_000
+const PATIENCE = 90_000
 const INTERVAL = 20
 
 export function downCommand(): Command {
@@ -49,12 +52,24 @@ async function down(options: DownOptions): Promise<void> {
   const server = await findServer(instance)
   if (server) await stop(server)
   await releaseServer(instance, server?.pid ?? 0)
+  await stopLeftNodes(instance)
   const files = [options.kubeconfig, server?.kubeconfig, ...kubeconfigPaths()].filter((path) => path !== undefined)
   const changed = await forgetContext(instance, files)
   if (server) success(`Stopped cluster ${instance.name}`)
   else say(`Cluster ${instance.name} is not running.`)
   for (const path of changed) say(`  context ${instance.context} removed from ${shortPath(path)}`)
   await tellOfState(instance, options.delete ?? false)
+}
+
+/** Nodes outlive a server that was killed. */
+async function stopLeftNodes(instance: Instance): Promise<void> {
+  if (!existsSync(join(instance.dataDir, 'nodes')) || process.platform !== 'linux') return
+  const [{ LocalNodes }, { kernelLinux }] = await Promise.all([
+    import('../../cluster/local-nodes.ts'),
+    import('../../linux/kernel-linux.ts'),
+  ])
+  const { dataDir } = instance
+  await LocalNodes.stopLeft({ linux: kernelLinux(), dataDir, clock: systemClock, log: silentLogger })
 }
 
 async function tellOfState(instance: Instance, remove: boolean): Promise<void> {
@@ -76,7 +91,7 @@ async function looksLikeOurs(directory: string): Promise<boolean> {
   const { readdir } = await import('node:fs/promises')
   const names = await readdir(directory).catch(() => [])
   const ours =
-    /^(pki|store|store\.before-.*|settings\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock)$/
+    /^(pki|store|store\.before-.*|settings\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock|nodes)$/
   return names.every((name) => ours.test(name))
 }
 

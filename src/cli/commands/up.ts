@@ -8,6 +8,7 @@ import {
   flagsOf,
   type Instance,
   instanceOf,
+  type NodeRuntime,
   type RunningServer,
   readSettings,
   type Settings,
@@ -28,10 +29,14 @@ interface UpOptions {
   apiPort?: number
   kubeconfig?: string
   nodes?: number
-  runtime?: string
+  runtime?: NodeRuntime
+  proxyMode?: string
+  network?: string
 }
 
 const DEFAULT_PORT = 6443
+const PROXY_MODES = ['nftables', 'iptables', 'userspace']
+const NETWORKS = ['host-gateway', 'vxlan']
 const START_PATIENCE = 30_000
 
 export function upCommand(serverEntry: string): Command {
@@ -46,9 +51,16 @@ export function upCommand(serverEntry: string): Command {
     .option('--etcd-key <file>', 'PEM of its key')
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
-    .option('--nodes <n>', 'worker nodes (default: 0)', nodesArgument)
+    .option('--nodes <n>', 'worker nodes (default: 1, or 0 where no pods can run)', nodesArgument)
     .addOption(
-      new Option('--runtime <runtime>', 'what runs pods; simulated nodes exist in the API only').choices(['simulated']),
+      new Option('--runtime <runtime>', 'what runs pods; simulated ones only seem to run').choices([
+        'builtin',
+        'simulated',
+      ]),
+    )
+    .addOption(new Option('--proxy-mode <mode>', 'how Services are reached (default: nftables)').choices(PROXY_MODES))
+    .addOption(
+      new Option('--network <network>', 'between pods of different nodes (default: host-gateway)').choices(NETWORKS),
     )
     .addHelpText(
       'after',
@@ -57,7 +69,8 @@ Examples:
   $ sampan up                                   in the foreground, Ctrl-C stops it
   $ sampan up --detach                          in the background, "sampan down" stops it
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
-  $ sampan up --nodes 3 --runtime simulated     with nodes on which pods only seem to run
+  $ sampan up --nodes 3                         three nodes, each in a network of its own
+  $ sampan up --nodes 1000 --runtime simulated  with nodes on which pods only seem to run
   $ sampan up --store memory                    nothing is written to disk but certificates
   $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd (etcds:// for TLS)`,
     )
@@ -75,7 +88,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...etcdFiles(options, saved),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
-    nodes: nodesOf(options) ?? saved.nodes ?? 0,
+    ...nodesOf(options, saved),
   }
   try {
     await (options.detach ? background(settings, serverEntry) : foreground(settings))
@@ -147,7 +160,7 @@ function describeServer(instance: Instance, server: RunningServer, store: string
     [
       'Runs',
       server.nodes
-        ? `the control plane and ${nodesText(server.nodes)}`
+        ? `the control plane and ${nodesText(server.nodes, server.runtime)}`
         : 'the control plane; no nodes, so pods stay Pending',
     ],
     ['Context', `${instance.context}, current in ${shortPath(kubeconfig)}`],
@@ -206,15 +219,37 @@ function nodesArgument(text: string): number {
   return Number(text)
 }
 
-/** Undefined if nothing was said. */
-function nodesOf({ nodes, runtime }: UpOptions): number | undefined {
-  if (nodes === undefined) return runtime === undefined ? undefined : 1
-  if (nodes > 0 && runtime === undefined) {
-    throw new CliError('this version has simulated nodes only', [
-      `Say so: sampan up --nodes ${nodes} --runtime simulated`,
-    ])
+/** As asked for, as last time, or one real node where that is possible. */
+function nodesOf(
+  options: UpOptions,
+  saved: Settings,
+): Pick<ServerSettings, 'nodes' | 'runtime' | 'proxyMode' | 'network'> {
+  const why = whyNoRealNodes()
+  const runtime = options.runtime ?? saved.runtime ?? (why === undefined ? 'builtin' : 'simulated')
+  const asked = options.nodes ?? (options.runtime === undefined ? saved.nodes : (saved.nodes ?? 1))
+  if (asked && runtime === 'builtin' && why !== undefined) throw why
+  if (asked && options.runtime === undefined && saved.runtime === undefined && why !== undefined) throw why
+  const proxyMode = options.proxyMode ?? saved.proxyMode
+  const network = options.network ?? saved.network
+  return {
+    nodes: asked ?? (why === undefined ? 1 : 0),
+    runtime,
+    ...(proxyMode !== undefined && { proxyMode }),
+    ...(network !== undefined && { network }),
   }
-  return nodes
 }
 
-const nodesText = (nodes: number) => (nodes === 1 ? 'a simulated node' : `${nodes} simulated nodes`)
+/** Undefined where real pods can run. */
+function whyNoRealNodes(): CliError | undefined {
+  const simulated = 'For pods that only seem to run: sampan up --nodes 1 --runtime simulated'
+  if (process.platform !== 'linux') {
+    return new CliError(`real pods need Linux, this is ${process.platform}`, [simulated])
+  }
+  if (process.getuid?.() !== 0) return new CliError('real pods need root', ['Try: sudo sampan up', simulated])
+  return undefined
+}
+
+const nodesText = (nodes: number, runtime: NodeRuntime = 'simulated') => {
+  const kind = runtime === 'simulated' ? 'simulated node' : 'node'
+  return nodes === 1 ? `a ${kind}` : `${nodes} ${kind}s`
+}

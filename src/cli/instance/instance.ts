@@ -19,7 +19,11 @@ export interface RunningServer extends ProcessRecord {
   /** The kubeconfig that was given a context. */
   readonly kubeconfig?: string
   readonly nodes?: number
+  readonly runtime?: NodeRuntime
 }
+
+/** `builtin` runs real pods; simulated ones exist in the API only. */
+export type NodeRuntime = 'builtin' | 'simulated'
 
 /** What the last start chose, so that the next one without flags finds the same. */
 export interface Settings {
@@ -27,6 +31,9 @@ export interface Settings {
   readonly store?: string
   readonly etcd?: EtcdFiles
   readonly nodes?: number
+  readonly runtime?: NodeRuntime
+  readonly proxyMode?: string
+  readonly network?: string
 }
 
 /** PEM files for a connection to etcd by TLS. */

@@ -103,26 +103,29 @@ export class LocalNetwork {
   }
 
   /** Takes away the bridge and all nodes' namespaces; the routes go with it. */
-  async remove(): Promise<void> {
-    for (const name of this.#linux.namespaces.list()) {
-      if (name.startsWith(`sampan-${this.#id}-`)) this.#linux.namespaces.delete(name)
-    }
-    using nftables = this.#linux.openNftables()
-    await nftables.commit(new NftTransaction().destroyTable(this.#table))
-    using network = this.#linux.openRtnetlink()
-    const ours = network.links().filter(({ index, master }) => index === this.#bridge || master === this.#bridge)
-    for (const { index } of ours) network.deleteLink(index)
+  remove(): Promise<void> {
+    return LocalNetwork.removeLeft(this.#linux, this.#id)
   }
 
-  get #table() {
-    return { family: 'ip', name: `sampan-${this.#id}` } as const
+  /** The same for a network that another process made; nothing to do is no error. */
+  static async removeLeft(linux: Linux, id: string): Promise<void> {
+    for (const name of linux.namespaces.list()) {
+      if (name.startsWith(`sampan-${id}-`)) linux.namespaces.delete(name)
+    }
+    using nftables = linux.openNftables()
+    await nftables.commit(new NftTransaction().destroyTable(tableOf(id)))
+    using network = linux.openRtnetlink()
+    const bridge = network.link(bridgeName(id))
+    if (!bridge) return
+    const ports = network.links().filter(({ master }) => master === bridge.index)
+    for (const { index } of [...ports, bridge]) network.deleteLink(index)
   }
 
   /** What leaves the node network for the world does so with this machine's address. */
   async #masquerade(): Promise<void> {
     const sysctl = this.#linux.openSysctl()
     if (sysctl.read(FORWARDING) !== '1') sysctl.write(FORWARDING, 1)
-    const table = this.#table
+    const table = tableOf(this.#id)
     const postrouting = { table, name: 'postrouting' }
     const network = Buffer.from(encodeValues(['ipv4_addr'], [addressIn(this.#subnet, 0)])).subarray(0, PREFIX / 8)
     using nftables = this.#linux.openNftables()
@@ -145,6 +148,7 @@ export class LocalNetwork {
   }
 }
 
+const tableOf = (id: string) => ({ family: 'ip', name: `sampan-${id}` }) as const
 const bridgeName = (id: string) => `sampan-${id}`.slice(0, 15)
 
 function freeSubnet(network: Rtnetlink): string {

@@ -52,13 +52,8 @@ export class NodeProcess {
   /** Ends the process, and with it the pods of the node and all its rules. */
   async stop(): Promise<void> {
     this.release()
-    const owner = await this.#find()
-    if (!owner) return
-    signal(owner.pid, 'SIGTERM')
-    if (await this.#isGone(owner)) return
-    this.#options.log.warn('a node did not stop in time', { node: this.#options.settings.name, pid: owner.pid })
-    signal(owner.pid, 'SIGKILL')
-    await this.#isGone(owner)
+    const { settings, clock, log } = this.#options
+    await stopNode(settings, clock, log)
   }
 
   #find(): Promise<ProcessRecord | undefined> {
@@ -104,15 +99,25 @@ export class NodeProcess {
       closeSync(output)
     }
   }
+}
 
-  async #isGone(owner: ProcessRecord): Promise<boolean> {
-    const { clock } = this.#options
-    for (const end = clock.now() + STOP_PATIENCE; clock.now() < end; ) {
-      if (!isAlive(owner)) return true
-      await clock.sleep(STOP_INTERVAL)
-    }
-    return false
+/** Asks the process of a node to end, if there is one, and waits until it has. */
+export async function stopNode(node: Pick<NodeSettings, 'name' | 'dataDir'>, clock: Clock, log: Logger): Promise<void> {
+  const owner = await findOwner(nodeClaimPath(node.dataDir))
+  if (!owner) return
+  signal(owner.pid, 'SIGTERM')
+  if (await isGone(owner, clock)) return
+  log.warn('a node did not stop in time', { node: node.name, pid: owner.pid })
+  signal(owner.pid, 'SIGKILL')
+  await isGone(owner, clock)
+}
+
+async function isGone(owner: ProcessRecord, clock: Clock): Promise<boolean> {
+  for (const end = clock.now() + STOP_PATIENCE; clock.now() < end; ) {
+    if (!isAlive(owner)) return true
+    await clock.sleep(STOP_INTERVAL)
   }
+  return false
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../base/clock.ts'
+import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
+import { silentLogger } from '../base/log.ts'
+import type { Linux } from '../linux/linux.ts'
+import { LocalNodes } from './local-nodes.ts'
+import { type Cluster, type ClusterOptions, DEFAULT_SERVICE_CIDRS, startCluster } from './start-cluster.ts'
+import { clusterCidrsFor } from './start-nodes.ts'
+
+export interface RealNodesOptions {
+  readonly count: number
+  /** The program of a node's process, `sampan-node.js`. */
+  readonly entry: string
+  readonly linux: Linux
+  /** How Services are reached: `nftables`, `iptables`, `userspace`. */
+  readonly proxyMode: string
+  /** How pods of different nodes reach each other: `host-gateway`, `vxlan`. */
+  readonly network: string
+}
+
+/** By custom DNS has the tenth address of the range of Services. */
+const DNS_OFFSET = 10n
+
+/** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
+export async function startClusterWithNodes(
+  options: ClusterOptions & { readonly dataDir: string },
+  { count, entry, linux, proxyMode, network }: RealNodesOptions,
+): Promise<Cluster> {
+  const { clock = systemClock, log = silentLogger, dataDir, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
+  const clusterCidrs = clusterCidrsFor(count)
+  const nodes = await LocalNodes.open({ linux, dataDir, entry, clusterCidrs, serviceCidrs, clock, log })
+  let cluster: Cluster | undefined
+  try {
+    const listen = { ...(options.listen || {}), also: [nodes.gateway] }
+    cluster = await startCluster({ ...options, listen })
+    await nodes.start({
+      count,
+      server: `https://${nodes.gateway}:${new URL(cluster.url!).port}`,
+      certificates: await cluster.certificates,
+      settings: {
+        clusterCidrs,
+        serviceCidrs,
+        clusterDns: dnsAddress(serviceCidrs[0]!),
+        clusterDomain: 'cluster.local',
+        upstreamDns: upstreamServers(),
+        proxyMode,
+        network,
+      },
+    })
+  } catch (error) {
+    await nodes.stop()
+    await cluster?.[Symbol.asyncDispose]()
+    throw error
+  }
+  const controlPlane = cluster
+  return Object.create(controlPlane, {
+    [Symbol.asyncDispose]: {
+      value: async () => {
+        await nodes.stop()
+        await controlPlane[Symbol.asyncDispose]()
+      },
+    },
+  }) as Cluster
+}
+
+function dnsAddress(cidr: string): string {
+  const range = parseCIDR(cidr)!
+  return formatIP({ family: range.family, value: range.first + DNS_OFFSET })
+}
+
+/** Those of this machine that a node can reach: its loopback is another. */
+function upstreamServers(): readonly string[] {
+  const lines = readFileSync('/etc/resolv.conf', 'utf8').split('\n')
+  const servers = lines.flatMap((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
+  return servers.filter((server) => {
+    const ip = parseIP(server)
+    return ip && !isLoopback(ip)
+  })
+}
