@@ -1,4 +1,4 @@
-// Vitest; Jest reads the same (import { afterAll, beforeAll, expect, test } from '@jest/globals').
+// npx vitest run examples/testing
 import { KubeConfig } from 'kubernetes-client-node-1'
 import { startCluster } from 'sampan/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'

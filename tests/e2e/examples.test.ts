@@ -24,3 +24,11 @@ test.each(readdirSync(TESTING).filter((name) => name.endsWith('.node-test.mjs'))
   expect(ran.stdout).toContain('# fail 0')
   expect(ran.code).toBe(0)
 })
+
+test('testing/*.jest-test.mjs', async () => {
+  const jest = path.resolve(EXAMPLES, '..', 'node_modules', 'jest', 'bin', 'jest.js')
+  const arguments_ = ['--experimental-vm-modules', jest, '--config', path.join(TESTING, 'jest.config.json'), '--ci']
+  const ran = await runProgram(process.execPath, arguments_, process.env)
+  expect(ran.stderr).toMatch(/Tests: +\d+ passed, \d+ total/)
+  expect(ran.code).toBe(0)
+})
