@@ -20,6 +20,7 @@ import type { ServerSettings } from '../server-process.ts'
 
 interface UpOptions {
   detach?: boolean
+  demo?: boolean
   name?: string
   dataDir?: string
   store?: string
@@ -43,6 +44,7 @@ export function upCommand(serverEntry: string): Command {
   return new Command('up')
     .description('Start a cluster, or find the one that runs.')
     .option('-d, --detach', 'run in the background and return when the API answers')
+    .option('--demo', 'with three pods behind a Service, to look at')
     .option('--name <name>', 'which cluster; several can run side by side (default: default)')
     .option('--data-dir <dir>', 'where its state lives')
     .option('--store <store>', 'embedded, memory, or etcd://host:port,... (default: embedded)', storeArgument)
@@ -67,6 +69,7 @@ export function upCommand(serverEntry: string): Command {
       `
 Examples:
   $ sampan up                                   in the foreground, Ctrl-C stops it
+  $ sampan up --demo                            with three pods behind a Service
   $ sampan up --detach                          in the background, "sampan down" stops it
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
   $ sampan up --nodes 3                         three nodes, each in a network of its own
@@ -91,7 +94,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...nodesOf(options, saved),
   }
   try {
-    await (options.detach ? background(settings, serverEntry) : foreground(settings))
+    await (options.detach ? background(settings, serverEntry, options) : foreground(settings, options))
   } catch (error) {
     // Two starts at the same time: the one that came second finds the first.
     const other = await findServer(instance)
@@ -111,17 +114,18 @@ function etcdFiles({ etcdCa, etcdCert, etcdKey }: UpOptions, saved: Settings): P
   return saved.etcd ? { etcd: saved.etcd } : {}
 }
 
-async function background(settings: ServerSettings, serverEntry: string): Promise<void> {
+async function background(settings: ServerSettings, serverEntry: string, options: UpOptions): Promise<void> {
   const waiting = progress('starting the cluster')
   const starting = startDetached(settings, serverEntry).finally(() => waiting.stop())
   const [server] = await Promise.all([starting, prepareToPublish()])
   await publishContext(settings.instance, settings.kubeconfig!)
   announce(settings, server)
+  if (options.demo) await demo(settings)
   const flags = flagsOf(settings.instance)
   say(`  sampan logs -f${flags}\n  sampan down${flags}`)
 }
 
-async function foreground(settings: ServerSettings): Promise<void> {
+async function foreground(settings: ServerSettings, options: UpOptions): Promise<void> {
   const waiting = progress('starting the cluster')
   const { explain, openServerLog, serveCluster, stopRequested } = await import('../foreground-server.ts')
   const log = await openServerLog(settings.instance)
@@ -134,6 +138,7 @@ async function foreground(settings: ServerSettings): Promise<void> {
   try {
     await publishContext(settings.instance, settings.kubeconfig!)
     announce(settings, serving.server)
+    if (options.demo) await Promise.race([demo(settings), stop])
     say(`\n${colours.dim('Ctrl-C stops the cluster.')}`)
     await stop
     say(`\nStopping …`)
@@ -143,6 +148,11 @@ async function foreground(settings: ServerSettings): Promise<void> {
   success(
     settings.store === 'memory' ? 'Stopped; its state was in memory.' : 'Stopped; "sampan up" continues from here.',
   )
+}
+
+async function demo({ instance }: ServerSettings): Promise<void> {
+  const { runDemo } = await import('../demo.ts')
+  await runDemo({ name: instance.name, dataDir: instance.dataDir })
 }
 
 function announce({ instance, store, kubeconfig }: ServerSettings, server: RunningServer): void {
