@@ -177,5 +177,7 @@ function queryOf(options: object): Record<string, string> {
 
 /** Without the fields that are undefined, so that a later spread does not overwrite with nothing. */
 function defined<O extends object>(object: O): O {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as O
+  const copy: Partial<O> = {}
+  for (const name in object) if (object[name] !== undefined) copy[name] = object[name]
+  return copy as O
 }

@@ -38,16 +38,16 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const { client, clock, random, log, informers, configuration = {} } = options
   const context = new SchedulingContext(options, configuration)
   const recorder = createEventRecorder({ client, clock, random, log, component: DEFAULT_SCHEDULER_NAME })
-  const late = new LateEvents(recorder, clock, () => loop.isBusy)
+  const late = new LateEvents(recorder, clock)
   const events = options.events ?? late
-  const loop = new SchedulingLoop({ context, configuration, client, clock, log, events, onIdle: () => late.idle() })
+  const loop = new SchedulingLoop({ context, configuration, client, clock, log, events })
   loop.hold()
   const stop = feed(context, informers, loop)
   await informers.synced()
   loop.release()
   return {
     get isBusy() {
-      return loop.isBusy || !late.isEmpty
+      return loop.isBusy || late.isBusy
     },
     get pendingPods() {
       return loop.queue.length

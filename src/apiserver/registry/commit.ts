@@ -30,7 +30,8 @@ export async function commitObject(
     return new CachedObject({ key: target.key, value: stamped(encodeObject(draft), revision), revision })
   const cached = machinery.feed.loaded(target.prefix)?.get(target.key)
   if (cached?.revision === revision) return cached
-  return new CachedObject({ key: target.key, value: stamped(encoded, revision), revision })
+  encoded.object.metadata.resourceVersion = String(revision)
+  return new CachedObject({ key: target.key, value: stamped(encoded, revision), revision }, encoded.object)
 }
 
 /** Deletes the object and releases what it held. */

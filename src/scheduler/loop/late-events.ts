@@ -11,43 +11,36 @@ interface Waiting {
 
 const BATCH = 200
 const MAX_WAITING = 50_000
-/** While there is no end of work, some are told each second. */
+/** Events are told when so long nothing new has happened. */
+const PAUSE = 100
+/** While there is no end of news, some are told each second. */
 const WHILE_BUSY_EVERY = 1000
 
 /** Tells what happened when there is nothing more urgent to do: pods wait for nodes, nobody waits for events. */
 export class LateEvents {
   readonly #recorder: EventRecorder
   readonly #clock: Clock
-  readonly #isBusy: () => boolean
   #waiting: Waiting[] = []
   #isSending = false
   #timer: Timer | undefined
+  /** Something happened since the timer was set. */
+  #hasNews = false
+  #sentAt = 0
 
-  constructor(recorder: EventRecorder, clock: Clock, isBusy: () => boolean) {
+  constructor(recorder: EventRecorder, clock: Clock) {
     this.#recorder = recorder
     this.#clock = clock
-    this.#isBusy = isBusy
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0 && !this.#isSending
+  /** Those that wait for a pause do not count. */
+  get isBusy(): boolean {
+    return this.#isSending
   }
 
   event(pod: Pod, type: EventType, reason: string, message: string): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ pod, type, reason, message })
-    if (!this.#isBusy()) this.idle()
-    else
-      this.#timer ??= this.#clock
-        .after(WHILE_BUSY_EVERY, () => {
-          this.#timer = undefined
-          void this.#send(false)
-        })
-        .unref()
-  }
-
-  /** There is nothing to decide and nothing to bind. */
-  idle(): void {
-    if (this.#waiting.length > 0) void this.#send(true)
+    if (this.#timer) this.#hasNews = true
+    else if (!this.#isSending) this.#wait()
   }
 
   async stop(): Promise<void> {
@@ -56,15 +49,31 @@ export class LateEvents {
     this.#waiting = []
   }
 
-  async #send(untilBusy: boolean): Promise<void> {
-    if (this.#isSending) return
+  #wait(): void {
+    this.#hasNews = false
+    this.#timer = this.#clock
+      .after(PAUSE, () => {
+        this.#timer = undefined
+        const isTooEarly = this.#hasNews && this.#clock.now() - this.#sentAt < WHILE_BUSY_EVERY
+        if (isTooEarly) this.#wait()
+        else void this.#send()
+      })
+      .unref()
+  }
+
+  /** All that wait, or as many as can be told until there is something new. */
+  async #send(): Promise<void> {
     this.#isSending = true
+    let left: number
     do {
+      this.#sentAt = this.#clock.now()
       const some = this.#waiting.splice(0, BATCH)
+      left = this.#waiting.length
       for (const { pod, type, reason, message } of some) this.#recorder.event(referenceTo(pod), type, reason, message)
       await this.#recorder.flushed()
-    } while (untilBusy && this.#waiting.length > 0 && !this.#isBusy())
+    } while (this.#waiting.length > 0 && this.#waiting.length === left)
     this.#isSending = false
+    if (this.#waiting.length > 0) this.#wait()
   }
 }
 

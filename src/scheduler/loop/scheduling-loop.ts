@@ -29,8 +29,6 @@ export interface LoopOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly events: SchedulerEvents
-  /** There is nothing to decide and nothing to bind. */
-  readonly onIdle: () => void
 }
 
 /** So many bindings may be on their way; then decisions wait. */
@@ -127,11 +125,6 @@ export class SchedulingLoop {
       if (!canGoOn || !this.#decideSome()) break
     }
     this.#isRunning = false
-    this.#tellIfIdle()
-  }
-
-  #tellIfIdle(): void {
-    if (!this.#isRunning && this.#binding.size === 0) this.#options.onIdle()
   }
 
   /** Whether there may be more to decide. */
@@ -202,7 +195,6 @@ export class SchedulingLoop {
     } finally {
       this.#binding.delete(uid)
       if (this.queue.isReady) this.#wake()
-      this.#tellIfIdle()
     }
   }
 
