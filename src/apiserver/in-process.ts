@@ -18,12 +18,13 @@ export function inProcessTransport(context: ResourceHandlerContext, user: UserIn
   return {
     async call(call) {
       const request = toRequest(context, user, userAgent, call)
-      check(context, user, call.verb, request)
+      const pending = check(context, user, call.verb, request)
+      if (pending) await pending
       return toAnswer(await perform(context.machinery, context.actions, call.verb, request))
     },
     async *watch(call) {
       const request = toRequest(context, user, userAgent, call)
-      check(context, user, 'watch', request)
+      await check(context, user, 'watch', request)
       yield* events(await watch(context.machinery, request), call.signal)
     },
     async [Symbol.asyncDispose]() {},
@@ -57,11 +58,18 @@ function toRequest(
   }
 }
 
-function check(context: ResourceHandlerContext, user: UserInfo, verb: Verb, request: ResourceRequest): void {
-  const { kind, namespace, name, subresource } = request
-  authorize(context.authorizer, user, {
+function check(
+  context: ResourceHandlerContext,
+  user: UserInfo,
+  verb: Verb,
+  request: ResourceRequest,
+): void | Promise<void> {
+  const { kind, namespace, name, subresource, query } = request
+  const { group, version, plural } = kind
+  return authorize(context.authorizer, user, {
     verb,
-    resource: { group: kind.group, resource: kind.plural, namespace, name, subresource },
+    resource: { group, version, resource: plural, namespace, name, subresource },
+    selectors: query,
   })
 }
 

@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
 import { type AdmissionOptions, admissionPlugins } from './admission/plugins.ts'
 import type { UserInfo } from './authentication/user.ts'
-import { MASTERS, mastersOnly } from './authorization/authorizer.ts'
+import { MASTERS } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
 import type { ResolveService } from './crd/call-webhook.ts'
 import { definitionChecks } from './crd/definition-checks.ts'
@@ -35,7 +35,6 @@ import { OpenApi } from './openapi/openapi.ts'
 import { bindPod, createBinding } from './registry/action/bind.ts'
 import { componentStatusActions } from './registry/action/component-statuses.ts'
 import { evictPod } from './registry/action/evict.ts'
-import { reviewActions } from './registry/action/reviews.ts'
 import { Actions } from './registry/actions.ts'
 import { encodeObject } from './registry/encoding.ts'
 import { KeyLock } from './registry/key-lock.ts'
@@ -44,10 +43,11 @@ import { createServiceAllocator } from './registry/service/allocator.ts'
 import { keepServiceAllocationsRepaired } from './registry/service/repair.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { resolveService } from './resolve-service.ts'
+import { type Security, type SecurityOptions, startSecurity } from './security.ts'
 import { KUBERNETES_VERSION, versionInfo } from './version.ts'
 import { CacheFeed } from './watch-cache/cache-feed.ts'
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends SecurityOptions {
   readonly store: Store
   /** Other servers write to the same store. */
   readonly sharedStore?: boolean
@@ -89,8 +89,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { store, clock, log } = options
   const feed = new CacheFeed(store, clock, log)
   await feed.start()
+  const stop = new AbortController()
+  const security = await startSecurity(options, feed, stop.signal)
   const engines = new EngineLoader()
-  const { context, allocator } = resourceContext(options, feed, engines)
+  const { context, allocator } = resourceContext(options, feed, engines, security)
   const metrics = options.metrics ?? new MetricsRegistry()
   const requestMetrics = new RequestMetrics(metrics, clock)
   const { advertise } = options
@@ -113,7 +115,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ...context,
     log,
     publicPaths: publicPaths(store),
-    paths: apiPaths({ discovery, metrics, openapi }),
+    paths: anyOf(apiPaths({ discovery, metrics, openapi }), security.paths),
   }
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver')
   await bootstrap({
@@ -123,12 +125,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     kubernetesServiceIp: firstAddress(options.serviceCidrs[0]!),
     securePort: advertise?.port ?? DEFAULT_PORT,
   })
+  await security.bootstrap(own)
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   if (advertise && !isLoopbackHost(advertise.host))
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
   const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
   custom = await startCustomResources(context.machinery, own, engines, resolve)
-  const stop = new AbortController()
   const repairing = keepServiceAllocationsRepaired(
     { store, clock, random: options.random, encode: encodeObject },
     stop.signal,
@@ -138,8 +140,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   return {
     transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
     async listen({ host, port, tls }) {
-      const listener = await listen({ host, port }, tls, (exchange) => {
-        requestMetrics.observe(exchange, () => route(router, exchange))
+      const authenticated = { ...router, authenticator: security.authentication.authenticator(tls.clientCa) }
+      const proxyCa = options.authentication?.requestHeader?.ca
+      const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, (exchange) => {
+        requestMetrics.observe(exchange, () => route(authenticated, exchange))
       })
       listeners.push(listener)
       return { host: listener.host, port: listener.port }
@@ -154,7 +158,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: EngineLoader) {
+function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: EngineLoader, security: Security) {
   const { store, clock, random, log } = options
   const allocator = createServiceAllocator({
     store,
@@ -167,13 +171,14 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     store,
     feed,
     kinds: new KindTable(servedKinds(options)),
-    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, engines))),
+    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, engines, security))),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
     clock,
     random,
     log,
     sharedStore: options.sharedStore ?? false,
+    mayCreate: security.mayCreate,
   }
   const context: ResourceHandlerContext = {
     machinery,
@@ -183,9 +188,9 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
       'create pods/eviction': evictPod,
       ...componentStatusActions,
       ...(options.metricsSource && metricsActions(options.metricsSource)),
-      ...reviewActions(mastersOnly),
+      ...security.actions,
     }),
-    authorizer: mastersOnly,
+    authorizer: security.authorizer,
     inFlight: new InFlight(DEFAULT_LIMITS),
     lists: new ListBodies(clock),
   }
@@ -196,9 +201,9 @@ function servedKinds({ kinds = builtinKinds, metricsSource }: ApiServerOptions):
   return [...kinds, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
 }
 
-function admissionOptions(options: ApiServerOptions, engines: EngineLoader): AdmissionOptions {
+function admissionOptions(options: ApiServerOptions, engines: EngineLoader, security: Security): AdmissionOptions {
   const { clock, random, disableAdmissionPlugins: disable } = options
-  return { clock, random, extensions: [definitionChecks(engines)], ...(disable && { disable }) }
+  return { clock, random, extensions: [definitionChecks(engines), ...security.admission], ...(disable && { disable }) }
 }
 
 function publicPaths(store: Store): (path: string) => PathHandler | undefined {
@@ -210,6 +215,16 @@ function publicPaths(store: Store): (path: string) => PathHandler | undefined {
   const sendVersion: PathHandler = (exchange) => sendBody(exchange, 200, 'application/json', version)
   return (path) => (path === '/version' || path === '/version/' ? sendVersion : health(path))
 }
+
+const anyOf =
+  (...tables: ((path: string) => PathHandler | undefined)[]) =>
+  (path: string) => {
+    for (const table of tables) {
+      const handler = table(path)
+      if (handler) return handler
+    }
+    return undefined
+  }
 
 function isLoopbackHost(host: string): boolean {
   const ip = parseIP(host)

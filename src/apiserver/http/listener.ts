@@ -8,6 +8,8 @@ export interface TlsOptions {
   readonly cert: string
   /** Client certificates signed by this authority name users. */
   readonly clientCa: string
+  /** Client certificates signed by this one name no users, but a proxy that speaks for users. */
+  readonly proxyCa?: string
 }
 
 export interface Listener extends AsyncDisposable {
@@ -28,7 +30,7 @@ export async function listen(
   const server = createSecureServer({
     key: tls.key,
     cert: tls.cert,
-    ca: tls.clientCa,
+    ca: tls.proxyCa ? [tls.clientCa, tls.proxyCa] : tls.clientCa,
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',

@@ -46,7 +46,19 @@ export function handleResource(
 ): void | Promise<void> {
   const query = Query.parse(queryText)
   const verb = verbOf(exchange.method, info, query)
-  authorize(context.authorizer, user, { verb, resource: info })
+  const pending = authorize(context.authorizer, user, { verb, resource: info, selectors: query })
+  if (pending) return pending.then(() => handleAuthorized(context, exchange, info, query, verb, user))
+  return handleAuthorized(context, exchange, info, query, verb, user)
+}
+
+function handleAuthorized(
+  context: ResourceHandlerContext,
+  exchange: Exchange,
+  info: ResourceInfo,
+  query: Query,
+  verb: Verb,
+  user: UserInfo,
+): void | Promise<void> {
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)

@@ -1,6 +1,8 @@
 import { ApiError, internalError, pathNotFound } from '../../api/meta/api-error.ts'
 import type { Logger } from '../../base/log.ts'
-import { authenticate } from '../authentication/authenticator.ts'
+import type { Authenticator } from '../authentication/authenticator.ts'
+import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
+import type { UserInfo } from '../authentication/user.ts'
 import { authorize } from '../authorization/authorizer.ts'
 import type { Exchange } from './exchange.ts'
 import { parsePath } from './request-info.ts'
@@ -11,6 +13,7 @@ import { sendError } from './respond.ts'
 export type PathHandler = (exchange: Exchange, path: string, query: string) => void | Promise<void>
 
 export interface RouterContext extends ResourceHandlerContext {
+  readonly authenticator: Authenticator
   /** Everyone may ask these, known or not: health and version. */
   readonly publicPaths: (path: string) => PathHandler | undefined
   readonly paths: (path: string) => PathHandler | undefined
@@ -35,13 +38,35 @@ function dispatch(context: RouterContext, exchange: Exchange): void | Promise<vo
   const query = mark < 0 ? '' : url.slice(mark + 1)
   const open = context.publicPaths(path)
   if (open) return open(exchange, path, query)
-  const user = authenticate(exchange)
+  const user = identify(context, exchange)
+  if (user instanceof Promise) return user.then((late) => serve(context, exchange, path, query, late))
+  return serve(context, exchange, path, query, user)
+}
+
+/** Who sent it, or whom they act as. */
+function identify(context: RouterContext, exchange: Exchange): UserInfo | Promise<UserInfo> {
+  const { authenticator, authorizer } = context
+  const sender = authenticator.authenticate(exchange)
+  if (!wantsImpersonation(exchange.headers)) return sender
+  return Promise.resolve(sender).then((known) => impersonate(authorizer, known, exchange.headers))
+}
+
+function serve(
+  context: RouterContext,
+  exchange: Exchange,
+  path: string,
+  query: string,
+  user: UserInfo,
+): void | Promise<void> {
   const info = parsePath(path)
   if (info.isResource) return handleResource(context, exchange, info, query, user)
-  authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
-  const handler = context.paths(path)
-  if (!handler) throw pathNotFound()
-  return handler(exchange, path, query)
+  const pending = authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
+  const handle = () => {
+    const handler = context.paths(path)
+    if (!handler) throw pathNotFound()
+    return handler(exchange, path, query)
+  }
+  return pending ? pending.then(handle) : handle()
 }
 
 function toApiError(error: unknown, log: Logger, exchange: Exchange): ApiError {

@@ -41,6 +41,7 @@ async function applyOnce(machinery: Machinery, request: ResourceRequest, options
     return { type: 'object', status: 200, kind: request.kind, object }
   }
   if (request.subresource !== '') throw objectNotFound(target.ref, request.name)
+  await machinery.mayCreate(request)
   const object = await createWith(machinery, request, options, () => {
     const draft = applied(machinery, request, options, undefined)
     if (draft.metadata.uid)

@@ -82,6 +82,7 @@ const PLAIN_SCHEMAS = {
   DeleteOptions: 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions',
   Eviction: 'io.k8s.api.policy.v1.Eviction',
   Scale: 'io.k8s.api.autoscaling.v1.Scale',
+  TokenRequest: 'io.k8s.api.authentication.v1.TokenRequest',
 }
 
 /** One of those bodies, of the right shape. */

@@ -26,6 +26,8 @@ export interface Machinery {
   readonly log: Logger
   /** Others write to the same store too: a consistent read asks it how far it is. */
   readonly sharedStore: boolean
+  /** Throws 403 unless whoever changes an object that does not exist may create it. */
+  mayCreate(request: ResourceRequest): void | Promise<void>
 }
 
 /** The place a request is about. */

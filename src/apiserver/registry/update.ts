@@ -40,6 +40,7 @@ export async function update(machinery: Machinery, request: ResourceRequest): Pr
   const isCreate =
     request.kind.createOnUpdate && !(await readForUpdate(machinery, target)) && request.subresource === ''
   if (isCreate) {
+    await machinery.mayCreate(request)
     const object = await createWith(machinery, request, options, () => {
       const draft = decodeObject(request, options)
       adoptName(request, draft.metadata)

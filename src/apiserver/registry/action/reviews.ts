@@ -1,47 +1,61 @@
+import type { TokenReview } from '../../../api/generated/authentication-v1.ts'
 import type {
+  LocalSubjectAccessReview,
   ResourceAttributes,
   SelfSubjectAccessReview,
   SelfSubjectRulesReview,
   SubjectAccessReview,
 } from '../../../api/generated/authorization-v1.ts'
+import type { PolicyRule } from '../../../api/generated/rbac-v1.ts'
 import { badRequest, invalidObject } from '../../../api/meta/api-error.ts'
-import { invalid, required } from '../../../api/meta/field-error.ts'
-import { FieldPath } from '../../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
-import type { UserInfo } from '../../authentication/user.ts'
+import type { Authenticator } from '../../authentication/authenticator.ts'
+import { InvalidToken } from '../../authentication/token.ts'
+import { nodeOf, type UserInfo } from '../../authentication/user.ts'
 import type { AccessAttributes, Authorizer } from '../../authorization/authorizer.ts'
 import type { Action } from '../actions.ts'
 import type { Answer } from '../answer.ts'
 import { decodeObject } from '../decode.ts'
 import type { ResourceRequest } from '../request.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { selectorText } from './review-selectors.ts'
+
+export interface ReviewContext {
+  readonly authorizer: Authorizer
+  readonly tokens: Pick<Authenticator, 'authenticateToken'>
+  /** Every rule that holds for a user in a namespace. */
+  rulesFor(user: UserInfo, namespace: string): readonly PolicyRule[]
+  /** Somebody else decides too, whose rules nobody here knows. */
+  readonly hasOtherRules: boolean
+}
 
 /** Questions about access and identity: posted, answered in their status, never stored. */
-export function reviewActions(authorizer: Authorizer): Readonly<Record<string, Action>> {
+export function reviewActions(context: ReviewContext): Readonly<Record<string, Action>> {
+  const accessReview: Action = (_, request) => reviewOfOther(context, request)
   return {
     'create selfsubjectreviews.authentication.k8s.io': async (machinery, request) => {
       const review = read(request)
       review.metadata = { creationTimestamp: formatTime(machinery.clock.now()) }
       return answer(review, { userInfo: userInfo(request.user) })
     },
-    'create tokenreviews.authentication.k8s.io': async (_, request) => {
-      const review = read(request) as KubernetesObject & { spec?: { token?: string } }
-      if (!review.spec?.token) throw badRequest('token is required for TokenReview in authentication')
-      return answer(review, { user: {} })
-    },
+    'create tokenreviews.authentication.k8s.io': (_, request) => tokenReview(context, request),
     'create selfsubjectaccessreviews.authorization.k8s.io': async (_, request) => {
       const review = read(request) as SelfSubjectAccessReview
-      return answer(review, decide(authorizer, request, request.user, review.spec))
+      return answer(review, await decide(context.authorizer, request.user, review.spec))
     },
-    'create subjectaccessreviews.authorization.k8s.io': async (_, request) => accessReview(authorizer, request),
-    'create localsubjectaccessreviews.authorization.k8s.io': async (_, request) => accessReview(authorizer, request),
-    'create selfsubjectrulesreviews.authorization.k8s.io': async (_, request) => rulesReview(authorizer, request),
+    'create subjectaccessreviews.authorization.k8s.io': accessReview,
+    'create localsubjectaccessreviews.authorization.k8s.io': accessReview,
+    'create selfsubjectrulesreviews.authorization.k8s.io': async (_, request) => rulesReview(context, request),
   }
 }
 
 function read(request: ResourceRequest): KubernetesObject {
-  return decodeObject(request, parseWriteOptions(request, 'CreateOptions'))
+  const review = decodeObject(request, parseWriteOptions(request, 'CreateOptions'))
+  if (request.kind.namespaced) review.metadata.namespace ||= request.namespace
+  const errors = request.kind.validate?.(review) ?? []
+  if (errors.length > 0) throw invalidObject(request.kind, '', errors)
+  return review
 }
 
 function answer(review: KubernetesObject, status: object): Answer {
@@ -55,16 +69,27 @@ const userInfo = (user: UserInfo) => ({
   ...(user.extra && { extra: user.extra }),
 })
 
-function accessReview(authorizer: Authorizer, request: ResourceRequest): Answer {
-  const review = read(request) as SubjectAccessReview
-  const { spec } = review
-  if (!spec?.user && !spec?.groups?.length)
-    throw refuse(request, 'spec.user', 'at least one of user or group must be specified')
-  if (request.namespace && spec.resourceAttributes?.namespace !== request.namespace) {
-    throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`)
+async function tokenReview({ tokens }: ReviewContext, request: ResourceRequest): Promise<Answer> {
+  const review = read(request) as TokenReview
+  const { token, audiences } = review.spec ?? {}
+  if (!token) throw badRequest('token is required for TokenReview in authentication')
+  try {
+    const found = await tokens.authenticateToken(token, audiences?.length ? audiences : undefined)
+    if (!found) return answer(review, { user: {} })
+    return answer(review, { authenticated: true, user: userInfo(found.user), audiences: [...found.audiences] })
+  } catch (error) {
+    if (!(error instanceof InvalidToken)) throw error
+    return answer(review, { user: {}, error: error.message })
   }
-  const user = { name: spec.user ?? '', groups: spec.groups ?? [], ...(spec.extra && { extra: spec.extra }) }
-  return answer(review, decide(authorizer, request, user, spec))
+}
+
+async function reviewOfOther({ authorizer }: ReviewContext, request: ResourceRequest): Promise<Answer> {
+  const review = read(request) as SubjectAccessReview | LocalSubjectAccessReview
+  if (request.namespace && review.metadata.namespace !== request.namespace)
+    throw badRequest(`namespace on object (${review.metadata.namespace}) must match namespace: ${request.namespace}`)
+  const { user = '', uid, groups = [], extra } = review.spec
+  const who: UserInfo = { name: user, ...(uid && { uid }), groups, ...(extra && { extra }) }
+  return answer(review, await decide(authorizer, who, review.spec))
 }
 
 interface AccessSpec {
@@ -72,54 +97,46 @@ interface AccessSpec {
   nonResourceAttributes?: { path?: string; verb?: string }
 }
 
-function decide(
-  authorizer: Authorizer,
-  request: ResourceRequest,
-  user: UserInfo,
-  spec: AccessSpec | undefined,
-): object {
-  const { resourceAttributes, nonResourceAttributes } = spec ?? {}
-  if (Boolean(resourceAttributes) === Boolean(nonResourceAttributes)) {
-    throw refuse(
-      request,
-      'spec.resourceAttributes',
-      'exactly one of nonResourceAttributes or resourceAttributes must be specified',
-    )
-  }
-  const { allowed, reason } = authorizer.decide(user, attributesOf(resourceAttributes, nonResourceAttributes))
-  return { allowed, ...(reason && { reason }) }
+async function decide(authorizer: Authorizer, user: UserInfo, spec: AccessSpec): Promise<object> {
+  const { allowed, denied, reason } = await authorizer.decide(user, attributesOf(spec))
+  return { allowed, ...(denied && { denied }), ...(reason && { reason }) }
 }
 
-function attributesOf(
-  resource: ResourceAttributes | undefined,
-  path: { path?: string; verb?: string } | undefined,
-): AccessAttributes {
+function attributesOf({ resourceAttributes: resource, nonResourceAttributes: path }: AccessSpec): AccessAttributes {
   if (!resource) return { verb: path?.verb ?? '', path: path?.path ?? '' }
+  const selectors = {
+    fieldSelector: selectorText(resource.fieldSelector),
+    labelSelector: selectorText(resource.labelSelector),
+  }
   return {
     verb: resource.verb ?? '',
     resource: {
       group: resource.group ?? '',
+      version: resource.version ?? '',
       resource: resource.resource ?? '',
       namespace: resource.namespace ?? '',
       name: resource.name ?? '',
       subresource: resource.subresource ?? '',
     },
+    selectors: { get: (name) => selectors[name] },
   }
 }
 
-function rulesReview(authorizer: Authorizer, request: ResourceRequest): Answer {
+function rulesReview(context: ReviewContext, request: ResourceRequest): Answer {
   const review = read(request) as SelfSubjectRulesReview
-  if (!review.spec?.namespace) throw badRequest('no namespace on request')
-  const everything = authorizer.decide(request.user, { verb: '*', path: '*' }).allowed
+  const namespace = review.spec?.namespace
+  if (!namespace) throw badRequest('no namespace on request')
+  const rules = context.rulesFor(request.user, namespace)
+  const problems = [
+    ...(nodeOf(request.user) === undefined ? [] : ['node authorizer does not support user rule resolution']),
+    ...(context.hasOtherRules ? ['webhook authorizer does not support user rule resolution'] : []),
+  ]
   return answer(review, {
-    resourceRules: everything ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : [],
-    nonResourceRules: everything ? [{ verbs: ['*'], nonResourceURLs: ['*'] }] : [],
-    incomplete: false,
+    resourceRules: rules.flatMap(({ nonResourceURLs, ...rule }) => (nonResourceURLs?.length ? [] : [rule])),
+    nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) =>
+      nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [],
+    ),
+    incomplete: problems.length > 0,
+    ...(problems.length > 0 && { evaluationError: problems.join(', ') }),
   })
-}
-
-function refuse(request: ResourceRequest, field: string, message: string): Error {
-  const path = FieldPath.root(field)
-  const error = message.includes('required') ? required(path, message) : invalid(path, null, message)
-  return invalidObject(request.kind, '', [error])
 }

@@ -1,0 +1,98 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { request } from 'node:https'
+import type { Clock } from '../../base/clock.ts'
+import { algorithmOf, type TokenKey } from './jwt.ts'
+import { InvalidToken } from './token.ts'
+
+/** Keys are asked for again if a token names one that is not known, but not more often than this. */
+const MIN_REFRESH_MS = 10_000
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 1024 * 1024
+
+/** The keys a provider publishes, found by its discovery document and kept until a new one turns up. */
+export class OidcKeys {
+  readonly #issuer: string
+  readonly #ca: string | undefined
+  readonly #clock: Clock
+  #keys: readonly TokenKey[] = []
+  #refreshed = Number.NEGATIVE_INFINITY
+  #refreshing: Promise<void> | undefined
+
+  constructor(issuer: string, ca: string | undefined, clock: Clock) {
+    this.#issuer = issuer
+    this.#ca = ca
+    this.#clock = clock
+  }
+
+  async forId(id: string | undefined): Promise<readonly TokenKey[]> {
+    if (!this.#has(id) && this.#clock.now() - this.#refreshed >= MIN_REFRESH_MS) {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined
+      })
+      await this.#refreshing
+    }
+    return this.#keys
+  }
+
+  #has(id: string | undefined): boolean {
+    return id === undefined ? this.#keys.length > 0 : this.#keys.some((key) => key.id === id)
+  }
+
+  async #refresh(): Promise<void> {
+    this.#refreshed = this.#clock.now()
+    try {
+      const base = this.#issuer.replace(/\/$/, '')
+      const document = (await this.#get(`${base}/.well-known/openid-configuration`)) as Record<string, unknown>
+      if (document.issuer !== this.#issuer) throw new Error('the discovery document is of another issuer')
+      if (typeof document.jwks_uri !== 'string') throw new Error('the discovery document names no keys')
+      const { keys } = (await this.#get(document.jwks_uri)) as { keys?: unknown }
+      this.#keys = Array.isArray(keys) ? keys.flatMap(keyOf) : []
+    } catch (error) {
+      throw new InvalidToken(
+        `oidc: cannot get the keys of the provider: ${error instanceof Error ? error.message : error}`,
+      )
+    }
+  }
+
+  #get(url: string): Promise<unknown> {
+    if (!url.startsWith('https://')) throw new Error(`${url} must be reached by https`)
+    const ca = this.#ca
+    return new Promise((resolve, reject) => {
+      const asking = request(url, { agent: false, timeout: TIMEOUT_MS, ...(ca && { ca }) }, (response) => {
+        const parts: Buffer[] = []
+        let size = 0
+        response.on('data', (part: Buffer) => {
+          size += part.length
+          if (size > MAX_ANSWER_BYTES) asking.destroy(new Error('the answer is too large'))
+          else parts.push(part)
+        })
+        response.on('error', reject)
+        response.on('end', () => {
+          if (response.statusCode !== 200)
+            return reject(new Error(`${url} answered with status ${response.statusCode}`))
+          try {
+            resolve(JSON.parse(Buffer.concat(parts).toString()))
+          } catch (error) {
+            reject(error)
+          }
+        })
+      })
+      asking.on('timeout', () => asking.destroy(new Error(`${url} did not answer in time`)))
+      asking.on('error', reject)
+      asking.end()
+    })
+  }
+}
+
+/** A published key; those of other kinds or uses are passed over. */
+function keyOf(jwk: unknown): TokenKey[] {
+  const { kid = '', alg, use } = jwk as { kid?: string; alg?: string; use?: string }
+  if (use !== undefined && use !== 'sig') return []
+  try {
+    const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
+    const algorithm = algorithmOf(key, alg)
+    return algorithm ? [{ id: kid, algorithm, key }] : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,76 @@
+import { generateKeyPairSync } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { type Authenticator, authenticatorOf } from './authenticator.ts'
+import { bootstrapTokens } from './bootstrap-tokens.ts'
+import { issuedBy } from './client-certificate.ts'
+import { type OidcOptions, oidcTokens } from './oidc.ts'
+import { type RequestHeaderOptions, requestHeaderAuthenticator } from './request-header.ts'
+import { type ServiceAccountTokenOptions, ServiceAccountTokens } from './service-account-tokens.ts'
+import { type StaticToken, staticTokens } from './static-tokens.ts'
+import { type AuthenticationWebhook, webhookTokens } from './webhook-tokens.ts'
+
+/** Ways to show who one is, besides client certificates. */
+export interface AuthenticationOptions {
+  /** With a key of this process alone when absent: its tokens end with it. */
+  readonly serviceAccounts?: ServiceAccountTokenOptions
+  readonly staticTokens?: readonly StaticToken[]
+  /** Providers of OpenID Connect whose ID tokens are believed. */
+  readonly oidc?: readonly OidcOptions[]
+  readonly webhook?: AuthenticationWebhook
+  readonly requestHeader?: RequestHeaderOptions
+  /** Whether requests without any credentials go on, as `system:anonymous`; no by default. */
+  readonly anonymous?: boolean
+}
+
+export interface Authentication {
+  readonly serviceAccounts: ServiceAccountTokens
+  /** `clientCa` is the authority whose certificates name users. */
+  authenticator(clientCa: string): Authenticator
+  /** Also without a network, for reviews of tokens. */
+  readonly tokens: Pick<Authenticator, 'authenticateToken'>
+}
+
+interface AuthenticationContext {
+  readonly feed: CacheFeed
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export function startAuthentication(
+  { feed, clock, random }: AuthenticationContext,
+  options: AuthenticationOptions,
+): Authentication {
+  const serviceAccounts = new ServiceAccountTokens(
+    options.serviceAccounts ?? { keys: async () => [temporaryKey()] },
+    feed,
+    clock,
+    random,
+  )
+  const { audiences } = serviceAccounts
+  const parts = {
+    ...(options.requestHeader && { requestHeader: requestHeaderAuthenticator(options.requestHeader) }),
+    tokens: [
+      serviceAccounts,
+      ...(options.staticTokens?.length ? [staticTokens(options.staticTokens, audiences)] : []),
+      bootstrapTokens(feed, clock, audiences),
+      ...(options.oidc ?? []).map((one) => oidcTokens(one, audiences, clock)),
+      ...(options.webhook ? [webhookTokens(options.webhook, audiences, clock)] : []),
+    ],
+    serverAudiences: audiences,
+    anonymous: options.anonymous ?? false,
+  }
+  return {
+    serviceAccounts,
+    tokens: authenticatorOf(parts),
+    authenticator: (clientCa) =>
+      // Only with a proxy does the TLS layer believe others than those whose certificates name users.
+      authenticatorOf(options.requestHeader ? { ...parts, isUserCertificate: issuedBy(clientCa) } : parts),
+  }
+}
+
+function temporaryKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+}

@@ -1,0 +1,54 @@
+import type { Secret, ServiceAccount } from '../../api/generated/core-v1.ts'
+import type { AdmissionPlugin } from '../admission/plugin.ts'
+import { storagePrefix } from '../kind-table.ts'
+import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import type { ServiceAccountTokens } from './service-account-tokens.ts'
+
+const TYPE = 'kubernetes.io/service-account-token'
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name'
+const ACCOUNT_UID = 'kubernetes.io/service-account.uid'
+const ACCOUNTS = storagePrefix({ group: '', plural: 'serviceaccounts' })
+
+/** Gives a Secret of the token type what it is for: a token of the account it names, which does not end by itself. */
+export function tokenSecrets(
+  tokens: ServiceAccountTokens,
+  feed: CacheFeed,
+  rootCertificate: () => Promise<string | undefined>,
+): AdmissionPlugin {
+  return {
+    name: 'ServiceAccountTokenSecret',
+    async admit({ operation, kind, namespace, draft, subresource }) {
+      if (kind.group !== '' || kind.plural !== 'secrets' || subresource !== '') return
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return
+      const secret = draft as Secret
+      const annotations = secret.metadata.annotations
+      const accountName = annotations?.[ACCOUNT_NAME]
+      if (secret.type !== TYPE || !annotations || !accountName) return
+      const account = (await feed.cache(ACCOUNTS)).get(`${ACCOUNTS}${namespace}/${accountName}`)?.object as
+        | ServiceAccount
+        | undefined
+      const uid = account?.metadata.uid
+      if (!uid || (annotations[ACCOUNT_UID] && annotations[ACCOUNT_UID] !== uid)) return
+      annotations[ACCOUNT_UID] = uid
+      await fill(secret, namespace, { name: accountName, uid }, tokens, rootCertificate)
+    },
+  }
+}
+
+async function fill(
+  secret: Secret,
+  namespace: string,
+  account: { name: string; uid: string },
+  tokens: ServiceAccountTokens,
+  rootCertificate: () => Promise<string | undefined>,
+): Promise<void> {
+  const encode = (text: string) => Buffer.from(text).toString('base64')
+  const ca = await rootCertificate()
+  secret.data = {
+    ...(ca !== undefined && { 'ca.crt': encode(ca) }),
+    namespace: encode(namespace),
+    ...secret.data,
+  }
+  if (!secret.data.token)
+    secret.data.token = encode(await tokens.issueLegacy(namespace, account, secret.metadata.name ?? ''))
+}

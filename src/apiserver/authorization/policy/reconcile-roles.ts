@@ -1,0 +1,105 @@
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '../../../api/generated/rbac-v1.ts'
+import { ApiError } from '../../../api/meta/api-error.ts'
+import type { KubernetesObject } from '../../../api/meta/object.ts'
+import { deepEqual } from '../../../base/deep-equal.ts'
+import type { ResourceType, Transport } from '../../../client/transport.ts'
+import { storagePrefix } from '../../kind-table.ts'
+import type { CacheFeed } from '../../watch-cache/cache-feed.ts'
+import { uncovered } from '../rbac/coverage.ts'
+import { AUTOUPDATE, defaultRoles } from './default-objects.ts'
+
+const rbac = (plural: string, namespaced: boolean): ResourceType => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
+  namespaced,
+})
+const CLUSTER_ROLES = rbac('clusterroles', false)
+const CLUSTER_ROLE_BINDINGS = rbac('clusterrolebindings', false)
+const ROLES = rbac('roles', true)
+const ROLE_BINDINGS = rbac('rolebindings', true)
+
+/**
+ * Brings the default roles and bindings up to what this version needs. What is missing is made or added; what somebody
+ * added stays; what is annotated `autoupdate: false` is left alone.
+ */
+export async function reconcileDefaultRoles(transport: Transport, feed: CacheFeed): Promise<void> {
+  const wanted = defaultRoles()
+  const all: [ResourceType, readonly KubernetesObject[], Merge][] = [
+    [CLUSTER_ROLES, wanted.clusterRoles, mergeRole as Merge],
+    [ROLES, wanted.roles, mergeRole as Merge],
+    [CLUSTER_ROLE_BINDINGS, wanted.clusterRoleBindings, mergeBinding as Merge],
+    [ROLE_BINDINGS, wanted.roleBindings, mergeBinding as Merge],
+  ]
+  await Promise.all(
+    all.flatMap(([resource, objects, merge]) =>
+      objects.map((object) => reconcile(transport, feed, resource, object, merge)),
+    ),
+  )
+}
+
+/** The object as it should be; the same one if nothing is amiss, undefined if it has to be made anew. */
+type Merge = (found: KubernetesObject, wanted: KubernetesObject) => KubernetesObject | undefined
+
+async function reconcile(
+  transport: Transport,
+  feed: CacheFeed,
+  resource: ResourceType,
+  wanted: KubernetesObject,
+  merge: Merge,
+): Promise<void> {
+  const { name = '', namespace } = wanted.metadata
+  const prefix = storagePrefix(resource)
+  const place = { resource, ...(namespace && { namespace }) }
+  const found = (await feed.cache(prefix)).get(`${prefix}${namespace ? `${namespace}/` : ''}${name}`)?.object
+  try {
+    if (!found) return void (await transport.call({ ...place, verb: 'create', body: wanted }))
+    if (found.metadata.annotations?.[AUTOUPDATE] === 'false') return
+    const merged = merge(found, wanted)
+    if (merged === found) return
+    if (merged) return void (await transport.call({ ...place, verb: 'update', name, body: merged }))
+    await transport.call({ ...place, verb: 'delete', name })
+    await transport.call({ ...place, verb: 'create', body: wanted })
+  } catch (error) {
+    // Another API server on the same store was faster and wants the same.
+    if (!(error instanceof ApiError && error.code === 409)) throw error
+  }
+}
+
+function mergeRole(found: ClusterRole | Role, wanted: ClusterRole | Role): KubernetesObject {
+  const metadata = mergeMetadata(found, wanted)
+  const aggregationRule = (wanted as ClusterRole).aggregationRule
+  const isAggregated = aggregationRule !== undefined
+  const missing = isAggregated ? [] : uncovered(found.rules ?? [], wanted.rules ?? [])
+  const sameSum = !isAggregated || deepEqual((found as ClusterRole).aggregationRule, aggregationRule)
+  if (metadata === found.metadata && missing.length === 0 && sameSum) return found
+  const rules = [...(found.rules ?? []), ...missing]
+  const merged = { ...found, metadata, rules, ...(isAggregated && { aggregationRule }) }
+  return merged
+}
+
+function mergeBinding(
+  found: RoleBinding | ClusterRoleBinding,
+  wanted: RoleBinding | ClusterRoleBinding,
+): KubernetesObject | undefined {
+  // The role of a binding cannot be changed.
+  if (!deepEqual(found.roleRef, wanted.roleRef)) return undefined
+  const metadata = mergeMetadata(found, wanted)
+  const subjects = found.subjects ?? []
+  const missing = (wanted.subjects ?? []).filter((one) => !subjects.some((known) => isSame(known, one)))
+  if (metadata === found.metadata && missing.length === 0) return found
+  const merged = { ...found, metadata, subjects: [...subjects, ...missing] }
+  return merged
+}
+
+const isSame = (a: Subject, b: Subject) =>
+  a.kind === b.kind && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '')
+
+/** Labels and annotations that are there win over ours. */
+function mergeMetadata(found: KubernetesObject, wanted: KubernetesObject): KubernetesObject['metadata'] {
+  const labels = { ...wanted.metadata.labels, ...found.metadata.labels }
+  const annotations = { ...wanted.metadata.annotations, ...found.metadata.annotations }
+  const isSame =
+    deepEqual(labels, found.metadata.labels ?? {}) && deepEqual(annotations, found.metadata.annotations ?? {})
+  return isSame ? found.metadata : { ...found.metadata, labels, annotations }
+}

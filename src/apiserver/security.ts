@@ -1,0 +1,70 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Transport } from '../client/transport.ts'
+import type { AdmissionPlugin } from './admission/plugin.ts'
+import { issuerDiscoveryPaths } from './authentication/issuer-discovery.ts'
+import { type Authentication, type AuthenticationOptions, startAuthentication } from './authentication/start.ts'
+import { tokenSecrets } from './authentication/token-secrets.ts'
+import { type Authorizer, authorize } from './authorization/authorizer.ts'
+import { rulesHeld } from './authorization/escalation.ts'
+import { reconcileDefaultRoles } from './authorization/policy/reconcile-roles.ts'
+import { type AuthorizationOptions, startAuthorization } from './authorization/start.ts'
+import type { PathHandler } from './http/router.ts'
+import { reviewActions } from './registry/action/reviews.ts'
+import { tokenRequestAction } from './registry/action/token-request.ts'
+import type { Action } from './registry/actions.ts'
+import type { ResourceRequest } from './registry/request.ts'
+import type { CacheFeed } from './watch-cache/cache-feed.ts'
+
+export interface SecurityOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly authentication?: AuthenticationOptions
+  readonly authorization?: AuthorizationOptions
+  /** PEM of what clients trust this server by, for those who are given a token in a Secret. */
+  readonly rootCertificate?: () => Promise<string>
+}
+
+/** Who somebody is and what they may do. */
+export interface Security {
+  readonly authentication: Authentication
+  readonly authorizer: Authorizer
+  readonly admission: readonly AdmissionPlugin[]
+  readonly actions: Readonly<Record<string, Action>>
+  readonly paths: (path: string) => PathHandler | undefined
+  /** A change that creates what it wanted to change needs the right to create, too. */
+  mayCreate(request: ResourceRequest): void | Promise<void>
+  /** Makes the roles that every cluster has. */
+  bootstrap(transport: Transport): Promise<void>
+}
+
+export async function startSecurity(options: SecurityOptions, feed: CacheFeed, signal: AbortSignal): Promise<Security> {
+  const { clock, random } = options
+  const authentication = startAuthentication({ feed, clock, random }, options.authentication ?? {})
+  const { authorizer, index, escalation } = await startAuthorization(
+    { feed, clock, signal },
+    options.authorization ?? {},
+  )
+  const { serviceAccounts, tokens } = authentication
+  const rootCertificate = options.rootCertificate ?? (async () => undefined)
+  return {
+    authentication,
+    authorizer,
+    admission: [escalation, tokenSecrets(serviceAccounts, feed, rootCertificate)],
+    actions: {
+      'create serviceaccounts/token': tokenRequestAction(serviceAccounts),
+      ...reviewActions({
+        authorizer,
+        tokens,
+        rulesFor: (user, namespace) => rulesHeld(index, user, namespace),
+        hasOtherRules: options.authorization?.webhook !== undefined,
+      }),
+    },
+    paths: issuerDiscoveryPaths(serviceAccounts),
+    mayCreate({ user, kind, namespace, name }) {
+      const resource = { group: kind.group, version: kind.version, resource: kind.plural, namespace, name }
+      return authorize(authorizer, user, { verb: 'create', resource: { ...resource, subresource: '' } })
+    },
+    bootstrap: (transport) => reconcileDefaultRoles(transport, feed),
+  }
+}
