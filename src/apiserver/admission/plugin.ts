@@ -19,6 +19,8 @@ export interface AdmissionRequest {
   readonly dryRun: boolean
   /** Sent to the user as a `Warning` header. */
   warn(message: string): void
+  /** Told to the audit log, where there is one. */
+  annotate?(key: string, value: string): void
   /**
    * Commits this in the object's transaction, and calls `release` once that has succeeded or failed. Absent where
    * nothing will be written.

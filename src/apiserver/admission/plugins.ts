@@ -1,4 +1,4 @@
-import type { LimitRange } from '../../api/generated/core-v1.ts'
+import type { LimitRange, Namespace, Pod } from '../../api/generated/core-v1.ts'
 import type { IngressClass } from '../../api/generated/networking-v1.ts'
 import type { PriorityClass } from '../../api/generated/scheduling-v1.ts'
 import type { StorageClass } from '../../api/generated/storage-v1.ts'
@@ -15,6 +15,7 @@ import { limitRanger } from './limit-ranger.ts'
 import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import type { AdmissionPlugin } from './plugin.ts'
+import { type PodSecurityOptions, podSecurity } from './pod-security/plugin.ts'
 import { priority } from './priority.ts'
 import { resourceQuota } from './resource-quota/plugin.ts'
 import { runtimeClass } from './runtime-class.ts'
@@ -27,6 +28,7 @@ export interface AdmissionOptions {
   readonly random: Random
   /** Names of plugins to leave out. */
   readonly disable?: readonly string[]
+  readonly podSecurity?: PodSecurityOptions
   /** Those that users bring (webhooks, policies), asked after the built-in ones and before quota is taken. */
   readonly extensions?: readonly AdmissionPlugin[]
 }
@@ -45,6 +47,10 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
     limitRanger(lister<LimitRange>('', 'limitranges')),
     serviceAccount(cachedServiceAccounts(feed, clock), random),
     taintNodesByCondition,
+    podSecurity(
+      { namespaces: lister<Namespace>('', 'namespaces'), pods: lister<Pod>('', 'pods') },
+      options.podSecurity,
+    ),
     priority(lister<PriorityClass>('scheduling.k8s.io', 'priorityclasses')),
     defaultTolerationSeconds,
     defaultStorageClass(lister<StorageClass>('storage.k8s.io', 'storageclasses')),
