@@ -17,8 +17,8 @@ export interface LocalNodesOptions {
   readonly dataDir: string
   /** The program, `sampan-node.js`. */
   readonly entry: string
-  readonly clusterCidrs: readonly string[]
-  readonly serviceCidrs: readonly string[]
+  /** Addresses of pods and Services, reached through the nodes. */
+  readonly routed: readonly string[]
   readonly clock: Clock
   readonly log: Logger
 }
@@ -46,8 +46,8 @@ export class LocalNodes {
 
   /** Makes the network, so that the API server can listen on it before the nodes start. */
   static async open(options: LocalNodesOptions): Promise<LocalNodes> {
-    const { linux, dataDir, clusterCidrs, serviceCidrs } = options
-    const routed = [...clusterCidrs, ...serviceCidrs].filter((cidr) => !cidr.includes(':'))
+    const { linux, dataDir } = options
+    const routed = options.routed.filter((cidr) => !cidr.includes(':'))
     return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed }))
   }
 
@@ -77,7 +77,7 @@ export class LocalNodes {
   }
 
   /** Ends what a control plane that died left behind: for `down` without a server. */
-  static async stopLeft(options: Omit<LocalNodesOptions, 'entry' | 'clusterCidrs' | 'serviceCidrs'>): Promise<void> {
+  static async stopLeft(options: Omit<LocalNodesOptions, 'entry' | 'routed'>): Promise<void> {
     const { dataDir, clock, log } = options
     const names = await readdir(join(dataDir, 'nodes')).catch(() => [])
     if (names.length === 0) return

@@ -20,6 +20,8 @@ export interface RealNodesOptions {
 
 /** By custom DNS has the tenth address of the range of Services. */
 const DNS_OFFSET = 10n
+/** Routed to the nodes like the range of Services, and apart from it. */
+const LOAD_BALANCER_POOL = '10.98.0.0/24'
 
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
@@ -28,11 +30,12 @@ export async function startClusterWithNodes(
 ): Promise<Cluster> {
   const { clock = systemClock, log = silentLogger, dataDir, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
   const clusterCidrs = clusterCidrsFor(count)
-  const nodes = await LocalNodes.open({ linux, dataDir, entry, clusterCidrs, serviceCidrs, clock, log })
+  const routed = [...clusterCidrs, ...serviceCidrs, LOAD_BALANCER_POOL]
+  const nodes = await LocalNodes.open({ linux, dataDir, entry, routed, clock, log })
   let cluster: Cluster | undefined
   try {
     const listen = { ...(options.listen || {}), also: [nodes.gateway] }
-    cluster = await startCluster({ ...options, listen })
+    cluster = await startCluster({ ...options, listen, loadBalancerPools: [LOAD_BALANCER_POOL] })
     await nodes.start({
       count,
       server: `https://${nodes.gateway}:${new URL(cluster.url!).port}`,

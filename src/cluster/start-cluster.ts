@@ -35,6 +35,8 @@ export interface ClusterOptions {
   /** Where to serve HTTPS: a free port of the loopback address by default, `false` for in-process use alone. */
   readonly listen?: ListenAddress | false
   readonly serviceCidrs?: readonly string[]
+  /** Where Services of type LoadBalancer get addresses from, a range per family; none by default. */
+  readonly loadBalancerPools?: readonly string[]
   readonly nodePortRange?: { readonly from: number; readonly to: number }
   /** Which controllers to run: all by default, none with `false`, or some by their names. */
   readonly controllers?: boolean | readonly string[]

@@ -48,6 +48,7 @@ export async function startControlLoops(
       certificateSigner: certificateSigner(await certificates),
       isShared,
       ...(controllers !== true && { names: controllers }),
+      ...(options.loadBalancerPools && { loadBalancerPools: options.loadBalancerPools }),
       clusterCidrs: clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
       clock,
       random,

@@ -10,7 +10,7 @@ import { type ControllerRunner, runControllers } from '../controllers/runner.ts'
 export interface ControllersOptions
   extends Pick<
     ControlPlaneContext,
-    'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner' | 'clusterCidrs'
+    'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner' | 'clusterCidrs' | 'loadBalancerPools'
   > {
   readonly transport: Transport
   /** Which controllers to run, by the names of `controllers/all.ts`; all by default. */
@@ -87,7 +87,7 @@ async function runUntil(
   names: readonly string[],
   onRunning: (runner: ControllerRunner) => void,
 ): Promise<void> {
-  const { transport, clock, random, log, rootCertificate, certificateSigner, clusterCidrs } = options
+  const { transport, clock, random, log, rootCertificate, certificateSigner, clusterCidrs, loadBalancerPools } = options
   const client = createClient(transport)
   const informers = createInformerFactory({ transport, clock, random, log })
   const recorders = names.map((component) => createEventRecorder({ client, clock, random, log, component }))
@@ -101,6 +101,7 @@ async function runUntil(
       rootCertificate,
       certificateSigner,
       ...(clusterCidrs && { clusterCidrs }),
+      ...(loadBalancerPools && { loadBalancerPools }),
       events: recorders[i]!,
     }),
   )

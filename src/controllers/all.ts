@@ -17,6 +17,7 @@ import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/c
 import { ipAddressController } from './ip-address/controller.ts'
 import { jobController } from './job/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
+import { loadBalancerController } from './load-balancer/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
@@ -46,6 +47,8 @@ export interface ControlPlaneContext extends ControllerContext {
   readonly certificateSigner: CertificateSigner
   /** Where pod addresses come from, one range per family. */
   readonly clusterCidrs?: readonly string[]
+  /** Where addresses of Services of type LoadBalancer come from. */
+  readonly loadBalancerPools?: readonly string[]
 }
 
 /** Every controller of the control plane, by name. One line each. */
@@ -76,6 +79,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'certificatesigningrequest-approving-controller': certificateApprovalController,
   'certificatesigningrequest-cleaner-controller': certificateCleanerController,
   'cluster-dns-controller': clusterDnsController,
+  'service-lb-controller': loadBalancerController,
   'clusterrole-aggregation-controller': clusterRoleAggregationController,
   'job-controller': jobController,
   'cronjob-controller': cronJobController,
