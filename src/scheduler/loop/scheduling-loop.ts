@@ -92,7 +92,22 @@ export class SchedulingLoop {
   roomOn(node: number): void {
     const { nominated, cluster } = this.#options.context
     if (nominated.size === 0 || cluster.columns.names[node] === undefined) return
-    for (const { uid } of nominated.on(node)) this.queue.activate(uid)
+    for (const { uid } of nominated.on(node)) {
+      const entry = this.queue.get(uid)
+      if (entry && (this.#fitsOn(entry, node) || !this.#isBeingCleared(node, entry.priority))) this.queue.activate(uid)
+    }
+  }
+
+  #fitsOn(entry: QueuedPod, node: number): boolean {
+    const attempt = this.#attemptFor(entry)
+    return attempt !== undefined && !attempt.podClass.check(node)
+  }
+
+  /** More pods are on their way out: until they are gone there is nothing new to say to who waits for the node. */
+  #isBeingCleared(node: number, priority: number): boolean {
+    for (const { facts } of this.#options.context.cluster.podsOn(node))
+      if (facts.priority < priority && (facts.isTerminating || this.#leaving.has(facts.uid))) return true
+    return false
   }
 
   /** Nothing is decided before everything has been seen. */

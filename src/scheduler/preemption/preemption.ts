@@ -1,20 +1,14 @@
 import type { Random } from '../../base/random.ts'
 import { type Attempt, rejectionAt } from '../framework/decision.ts'
 import { type Diagnosis, histogram } from '../framework/diagnosis.ts'
+import { Candidates, NOT_HELPFUL } from './candidates.ts'
 import type { DisruptionBudgets } from './disruption-budgets.ts'
 import { findVictims, hurtsLess, NO_VICTIMS, type Victims } from './victims.ts'
 
-const NOT_HELPFUL = 'Preemption is not helpful for scheduling'
 /** Where nothing can be remembered, a part of the nodes is enough, as long as it is not small. */
 const MIN_CANDIDATES = 100
 const CANDIDATE_SHARE = 0.1
 const MAX_REMEMBERED_CLASSES = 64
-
-interface Remembered {
-  read: number
-  budgets: number
-  readonly byNode: Map<number, Victims | string>
-}
 
 export type PreemptionResult = { readonly victims: Victims } | { readonly message: string }
 
@@ -22,8 +16,8 @@ export type PreemptionResult = { readonly victims: Victims } | { readonly messag
 export class Preemption {
   readonly #budgets: DisruptionBudgets
   readonly #random: Random
-  /** What was found before for pods of the same class and priority, by node. */
-  readonly #remembered = new Map<string, Remembered>()
+  /** What was found before for pods of the same class and priority. */
+  readonly #remembered = new Map<string, Candidates>()
 
   constructor(budgets: DisruptionBudgets, random: Random) {
     this.#budgets = budgets
@@ -35,14 +29,7 @@ export class Preemption {
     const refusal = this.#whyNotEligible(attempt, isLeaving)
     if (refusal !== undefined) return { message: `preemption: ${refusal}` }
     if (!attempt.cluster.hasLesserPods(attempt.pod.facts.priority)) return { message: nobodyToPreempt(diagnosis) }
-    const { candidates, hopeless } = this.#nodes(attempt)
-    const reasons = new Map<string, number>()
-    if (hopeless > 0) reasons.set(NOT_HELPFUL, hopeless)
-    let best: Victims | undefined
-    for (const found of this.#search(attempt, candidates)) {
-      if (typeof found === 'string') reasons.set(found, (reasons.get(found) ?? 0) + 1)
-      else if (!best || hurtsLess(found, best)) best = found
-    }
+    const { best, reasons } = Candidates.suit(attempt) ? this.#remember(attempt) : this.#search(attempt)
     if (best) return { victims: best }
     const { count } = attempt.cluster.columns
     return { message: `preemption: 0/${count} nodes are available: ${histogram(reasons)}.` }
@@ -82,42 +69,32 @@ export class Preemption {
     return { candidates, hopeless: columns.count - candidates.length }
   }
 
-  *#search(attempt: Attempt, candidates: readonly number[]): Iterable<Victims | string> {
-    const remembered = this.#memory(attempt)
-    if (remembered) {
-      for (const node of candidates) {
-        let found = remembered.byNode.get(node)
-        if (found === undefined) {
-          found = findVictims(attempt, node, this.#budgets)
-          remembered.byNode.set(node, found)
-        }
-        yield found
-      }
-      return
-    }
+  /** Where nothing can be remembered, nodes are tried in turn, from a random one on. */
+  #search(attempt: Attempt): { best: Victims | undefined; reasons: Map<string, number> } {
+    const { candidates, hopeless } = this.#nodes(attempt)
+    const reasons = new Map<string, number>()
+    if (hopeless > 0) reasons.set(NOT_HELPFUL, hopeless)
     const enough = Math.max(MIN_CANDIDATES, Math.floor(attempt.cluster.columns.count * CANDIDATE_SHARE))
     const offset = Math.floor(this.#random.next() * candidates.length)
+    let best: Victims | undefined
     let found = 0
     for (let i = 0; i < candidates.length && found < enough; i++) {
       const victims = findVictims(attempt, candidates[(offset + i) % candidates.length]!, this.#budgets)
-      if (typeof victims !== 'string') found++
-      yield victims
+      if (typeof victims === 'string') reasons.set(victims, (reasons.get(victims) ?? 0) + 1)
+      else {
+        found++
+        if (!best || hurtsLess(victims, best)) best = victims
+      }
     }
+    return { best, reasons }
   }
 
-  /** What happens on one node is all that matters to most pods: then what was found there stays true. */
-  #memory({ pod, podClass, cluster, nominated }: Attempt): Remembered | undefined {
-    if (podClass.rules.filterGroup.length > 0 || pod.facts.claims.length > 0) return undefined
-    if (nominated.nodeOf(pod.facts.uid) !== undefined) return undefined
-    const key = `${pod.facts.priority}|${pod.signature}`
+  #remember(attempt: Attempt): Candidates {
+    const { pod, profile } = attempt
+    const key = `${profile.schedulerName}|${pod.facts.priority}|${pod.signature}`
     const known = this.#remembered.get(key)
-    const { log } = cluster
-    if (known && known.budgets === this.#budgets.version && log.has(known.read)) {
-      for (let at = known.read; at < log.end; at++) known.byNode.delete(log.node(at))
-      known.read = log.end
-      return known
-    }
-    const fresh: Remembered = { read: log.end, budgets: this.#budgets.version, byNode: new Map() }
+    if (known?.refresh(attempt)) return known
+    const fresh = new Candidates(attempt, this.#budgets)
     this.#remembered.delete(key)
     this.#remembered.set(key, fresh)
     if (this.#remembered.size > MAX_REMEMBERED_CLASSES) this.#remembered.delete(this.#remembered.keys().next().value!)
