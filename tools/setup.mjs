@@ -29,6 +29,7 @@ const PROGRAMS = [
   { program: 'diff', package: 'diffutils', for: 'kubectl diff' },
   { program: 'ip', package: 'iproute2', for: 'checking links, addresses and routes' },
   { program: 'nft', package: 'nftables', for: 'checking nftables rules' },
+  { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
 ]
 
