@@ -1,0 +1,126 @@
+/** What is to be done so that the kernel holds what a ruleset wants, whatever it holds now. */
+import type { NftTransaction } from '../../linux/nft-transaction.ts'
+import type { Nftables, NftChain, NftElement, NftRule, NftSet, NftTableContents } from '../../linux/nftables.ts'
+import { keyText, sameElement } from './element-changes.ts'
+import type { Ruleset } from './ruleset.ts'
+import type { RenderedChain } from './skeleton.ts'
+
+type Wanted = ReturnType<Ruleset['contents']>
+
+/**
+ * Appends the smallest change that repairs the table: nothing if all is right. Returns false if only a new table helps
+ * (`replaceTable`), because a base chain or the shape of a set is another one.
+ */
+export function appendDifference(
+  nftables: Nftables,
+  ruleset: Ruleset,
+  actual: NftTableContents,
+  transaction: NftTransaction,
+): boolean {
+  const wanted = ruleset.contents()
+  const { table } = ruleset.layout
+  const sets = new Map(actual.sets.map((set) => [set.name, set]))
+  const chains = new Map(actual.chains.map((chain) => [chain.name, chain]))
+  if (!wanted.sets.every((set) => fits(sets.get(set.name), set))) return false
+  if (!wanted.chains.every((chain) => fitsBase(chains.get(chain.name), chain))) return false
+  const names = new Set(wanted.chains.map(({ name }) => name))
+  const extraChains = actual.chains.filter(({ name }) => !names.has(name))
+  const setNames = new Set(wanted.sets.map(({ name }) => name))
+  const extraSets = actual.sets.filter(({ name }) => !setNames.has(name))
+
+  for (const set of wanted.sets) if (!sets.has(set.name)) transaction.addSet(set)
+  for (const chain of wanted.chains) if (!chains.has(chain.name)) transaction.addChain(chainOf(ruleset, chain))
+  const rules = rulesByChain(actual)
+  for (const chain of wanted.chains) {
+    if (sameRules(rules.get(chain.name) ?? [], chain.rules)) continue
+    if (chains.has(chain.name)) transaction.flushChain({ table, name: chain.name })
+    for (const rule of chain.rules) transaction.addRule({ table, name: chain.name }, rule)
+  }
+  appendElements(nftables, wanted, sets, transaction)
+  for (const { name } of extraChains) transaction.flushChain({ table, name })
+  for (const set of extraSets) transaction.deleteSet(set)
+  for (const { name } of extraChains) transaction.deleteChain({ table, name })
+  return true
+}
+
+/** The whole table anew, in place of what is there. */
+export function replaceTable(ruleset: Ruleset, transaction: NftTransaction): void {
+  const { table } = ruleset.layout
+  const { sets, chains, elements } = ruleset.contents()
+  transaction.destroyTable(table).addTable(table)
+  for (const set of sets) transaction.addSet(set)
+  for (const chain of chains) transaction.addChain(chainOf(ruleset, chain))
+  for (const chain of chains) for (const rule of chain.rules) transaction.addRule({ table, name: chain.name }, rule)
+  for (const [set, byKey] of elements) if (!set.dynamic) transaction.addElements(set, [...byKey.values()])
+}
+
+const chainOf = ({ layout }: Ruleset, { name, base }: RenderedChain): NftChain => ({
+  table: layout.table,
+  name,
+  ...(base && { base }),
+})
+
+const fits = (actual: NftSet | undefined, wanted: NftSet) =>
+  !actual ||
+  (String(actual.key) === String(wanted.key) &&
+    String(actual.data) === String(wanted.data) &&
+    Boolean(actual.interval) === Boolean(wanted.interval) &&
+    Boolean(actual.dynamic) === Boolean(wanted.dynamic) &&
+    actual.timeoutMs === wanted.timeoutMs)
+
+const fitsBase = (actual: NftChain | undefined, { base }: RenderedChain) =>
+  !actual ||
+  (actual.base?.type === base?.type &&
+    actual.base?.hook === base?.hook &&
+    actual.base?.priority === base?.priority &&
+    actual.base?.policy === base?.policy)
+
+function rulesByChain({ rules }: NftTableContents): Map<string, NftRule[]> {
+  const byChain = new Map<string, NftRule[]>()
+  for (const rule of rules) {
+    const known = byChain.get(rule.chain)
+    if (known) known.push(rule)
+    else byChain.set(rule.chain, [rule])
+  }
+  return byChain
+}
+
+const sameRules = (actual: readonly NftRule[], wanted: readonly NftRule[]) =>
+  actual.length === wanted.length && actual.every((rule, i) => ruleText(rule) === ruleText(wanted[i]!))
+
+/** Field names in order, so that equal rules have equal texts. */
+export const ruleText = ({ expressions }: NftRule) =>
+  expressions
+    .map((expression) =>
+      Object.entries(expression)
+        .filter(([, value]) => value !== undefined && value !== false)
+        .map(([name, value]) => `${name}=${value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value}`)
+        .sort()
+        .join(' '),
+    )
+    .join('; ')
+
+function appendElements(
+  nftables: Nftables,
+  wanted: Wanted,
+  actualSets: ReadonlyMap<string, NftSet>,
+  transaction: NftTransaction,
+): void {
+  const additions: [NftSet, NftElement[]][] = []
+  for (const [set, elements] of wanted.elements) {
+    if (set.dynamic) continue
+    const gone: NftElement[] = []
+    const kept = new Set<string>()
+    for (const element of actualSets.has(set.name) ? nftables.elements(set) : []) {
+      const key = keyText(element)
+      const same = elements.get(key)
+      if (same && sameElement(same, element)) kept.add(key)
+      else gone.push(set.interval && set.key.length > 1 ? { keyEnd: element.key, ...element } : element)
+    }
+    const added: NftElement[] = []
+    for (const [key, element] of elements) if (!kept.has(key)) added.push(element)
+    transaction.deleteElements(set, gone)
+    additions.push([set, added])
+  }
+  for (const [set, added] of additions) transaction.addElements(set, added)
+}

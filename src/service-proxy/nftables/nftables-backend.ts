@@ -1,0 +1,145 @@
+import type { IPFamily } from '../../base/ip-address.ts'
+import { NftTransaction } from '../../linux/nft-transaction.ts'
+import { type Nftables, NftError } from '../../linux/nftables.ts'
+import { LinuxError } from '../../linux/system-error.ts'
+import type { BackendOptions, ProxyNode, ServiceProxyBackend } from '../backend.ts'
+import type { ServicePort, ServicePortKey } from '../service-port.ts'
+import type { ServiceTable } from '../service-table.ts'
+import { appendDifference, replaceTable } from './kernel-difference.ts'
+import { layoutOf, TABLE_NAME } from './layout.ts'
+import { OwnGenerations } from './own-generations.ts'
+import { Ruleset } from './ruleset.ts'
+
+export function createNftablesBackend(options: BackendOptions): ServiceProxyBackend {
+  return new NftablesBackend(options)
+}
+
+const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
+
+/** The families that the node has addresses of. */
+function familiesOf({ nodeIPs }: ProxyNode): readonly IPFamily[] {
+  const found = FAMILIES.filter((family) => nodeIPs.some((ip) => ip.includes(':') === (family === 'IPv6')))
+  return found.length > 0 ? found : ['IPv4']
+}
+
+class NftablesBackend implements ServiceProxyBackend {
+  readonly mode = 'nftables'
+  readonly #options: BackendOptions
+  readonly #generations = new OwnGenerations()
+  #nftables: Nftables | undefined
+  #rulesets: ReadonlyMap<IPFamily, Ruleset> | undefined
+
+  constructor(options: BackendOptions) {
+    this.#options = options
+  }
+
+  unsupported(): string | undefined {
+    try {
+      this.#open().generation()
+      return undefined
+    } catch (error) {
+      if (error instanceof LinuxError || error instanceof Error) return `nftables: ${error.message}`
+      throw error
+    }
+  }
+
+  async apply(table: ServiceTable, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
+    const rulesets = this.#rulesets
+    // Until this has gone through, nothing is known about the kernel.
+    this.#rulesets = undefined
+    if (changed === 'all' || !rulesets) this.#rulesets = await this.#applyAll(table)
+    else {
+      await this.#applyChanges(rulesets, table, changed)
+      this.#rulesets = rulesets
+    }
+  }
+
+  async cleanup(): Promise<void> {
+    this.#rulesets = undefined
+    const nftables = this.#open()
+    const transaction = new NftTransaction()
+    for (const table of nftables.tables()) if (table.name === TABLE_NAME) transaction.deleteTable(table)
+    await this.#commit(transaction)
+  }
+
+  onDrift(listener: () => void): Disposable {
+    return this.#open().watch(({ generation }) => {
+      if (!this.#generations.isOwn(generation)) listener()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#nftables?.[Symbol.dispose]()
+    this.#nftables = undefined
+  }
+
+  #open(): Nftables {
+    this.#nftables ??= this.#options.linux.openNftables(this.#options.namespace)
+    return this.#nftables
+  }
+
+  async #commit(transaction: NftTransaction): Promise<void> {
+    if (transaction.operations.length === 0) return
+    await this.#open().commit(transaction)
+    this.#generations.note(this.#open().generation())
+  }
+
+  async #applyChanges(
+    rulesets: ReadonlyMap<IPFamily, Ruleset>,
+    table: ServiceTable,
+    changed: ReadonlySet<ServicePortKey>,
+  ): Promise<void> {
+    const transaction = new NftTransaction()
+    for (const [family, ruleset] of rulesets) {
+      const changes: [ServicePortKey, ServicePort | undefined][] = []
+      for (const key of changed) if (key.endsWith(family)) changes.push([key, table.get(key)])
+      if (changes.length > 0) ruleset.change(changes, transaction)
+    }
+    await this.#commit(transaction)
+  }
+
+  /** Adopts what is there: only differences are written, so that a restart moves nothing. */
+  async #applyAll(table: ServiceTable): Promise<ReadonlyMap<IPFamily, Ruleset>> {
+    const rulesets = new Map<IPFamily, Ruleset>()
+    for (const family of familiesOf(this.#options.node)) {
+      const ruleset = new Ruleset(layoutOf(family), this.#options.node)
+      ruleset.change(portsOf(table, family), new NftTransaction())
+      ruleset.committed()
+      rulesets.set(family, ruleset)
+    }
+    try {
+      await this.#commit(this.#difference(rulesets.values()))
+    } catch (error) {
+      if (!(error instanceof NftError)) throw error
+      // Someone changed it at the same time, or in a way that cannot be undone step by step.
+      const { log } = this.#options
+      log.info('nftables: the table is written anew', { error: error.message })
+      const transaction = new NftTransaction()
+      for (const ruleset of rulesets.values()) replaceTable(ruleset, transaction)
+      await this.#commit(transaction)
+    }
+    return rulesets
+  }
+
+  #difference(rulesets: Iterable<Ruleset>): NftTransaction {
+    const nftables = this.#open()
+    const transaction = new NftTransaction()
+    const wanted = new Set<string>()
+    for (const ruleset of rulesets) {
+      const { table } = ruleset.layout
+      wanted.add(table.family)
+      const actual = nftables.list(table)
+      const part = new NftTransaction()
+      if (!actual || !appendDifference(nftables, ruleset, actual, part)) replaceTable(ruleset, transaction)
+      else for (const operation of part.operations) transaction.operations.push(operation)
+    }
+    for (const table of nftables.tables()) {
+      if (table.name === TABLE_NAME && !wanted.has(table.family)) transaction.deleteTable(table)
+    }
+    return transaction
+  }
+}
+
+function* portsOf(table: ServiceTable, family: IPFamily): Generator<readonly [ServicePortKey, ServicePort]> {
+  for (const port of table.ports()) if (port.family === family) yield [port.key, port]
+}
