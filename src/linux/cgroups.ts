@@ -1,0 +1,79 @@
+/**
+ * Control groups, v1 and v2 alike: limits, membership, figures, the end of all processes. A machine may lack a controller,
+ * or forbid writing it (without root); then the limit is not enforced, and `create` and `update` say so.
+ */
+import { statfsSync } from 'node:fs'
+import { readText } from './cgroups/files.ts'
+import { v1Cgroups, v1Controllers } from './cgroups/v1.ts'
+import { v2Cgroups } from './cgroups/v2.ts'
+
+export interface CgroupLimits {
+  readonly cpuShares?: number
+  readonly cpuQuota?: number
+  readonly cpuPeriod?: number
+  readonly memoryLimitBytes?: number
+  readonly memorySwapLimitBytes?: number
+  readonly pidsLimit?: number
+  readonly cpusetCpus?: string
+  readonly hugepageLimits?: Readonly<Record<string, number>>
+}
+
+/** CPU in nanoseconds, memory in bytes. */
+export interface CgroupStats {
+  readonly cpuNanoseconds: number
+  readonly memoryUsageBytes: number
+  readonly memoryWorkingSetBytes: number
+  readonly memoryRssBytes: number
+  readonly pageFaults: number
+  readonly majorPageFaults: number
+  readonly processes: number
+}
+
+/** What a container sees at /sys/fs/cgroup. */
+export interface CgroupMount {
+  readonly target: string
+  readonly type: 'tmpfs' | 'cgroup' | 'cgroup2'
+  readonly options: string
+}
+
+/** Paths begin with a slash and are below the root that was given. */
+export interface Cgroups {
+  readonly version: 'v1' | 'v2'
+  /** With all its parents. The names of the limits that are not enforced. */
+  create(path: string, limits: CgroupLimits): readonly string[]
+  update(path: string, limits: CgroupLimits): readonly string[]
+  join(path: string, pid: number): Promise<void>
+  processes(path: string): readonly number[]
+  /** SIGKILL to every process, those of groups below too. */
+  kill(path: string): void
+  /** How often the kernel killed a process of the group for want of memory. */
+  oomKills(path: string): number
+  stats(path: string): CgroupStats | undefined
+  /** False if processes are still in it. */
+  remove(path: string): boolean
+  readonly mounts: readonly CgroupMount[]
+}
+
+const CGROUP2_MAGIC = 0x63677270
+
+export interface CgroupOptions {
+  /** Where cgroups are mounted. */
+  readonly mountpoint?: string
+  /** All groups are below this one. */
+  readonly root?: string
+  readonly mountInfo?: string
+}
+
+export function openCgroups(options: CgroupOptions = {}): Cgroups {
+  const { mountpoint = '/sys/fs/cgroup', root = '' } = options
+  if (isUnified(mountpoint)) return v2Cgroups(mountpoint, root)
+  return v1Cgroups(v1Controllers(options.mountInfo ?? readText('/proc/self/mountinfo') ?? ''), root)
+}
+
+function isUnified(mountpoint: string): boolean {
+  try {
+    return statfsSync(mountpoint).type === CGROUP2_MAGIC
+  } catch {
+    return false
+  }
+}
