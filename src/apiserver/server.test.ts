@@ -29,7 +29,7 @@ beforeAll(async () => {
     random: seededRandom(1),
     log: silentLogger,
     serviceCidrs: ['10.96.0.0/16'],
-    disableAdmissionPlugins: ['ServiceAccount'],
+    disableAdmissionPlugins: ['ServiceAccount', 'StorageObjectInUseProtection'],
   })
   api = server.transport({ name: 'admin', groups: ['system:masters'] })
 })

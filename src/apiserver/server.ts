@@ -10,6 +10,7 @@ import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
 import { type AdmissionOptions, admissionPlugins } from './admission/plugins.ts'
+import type { PodSecurityOptions } from './admission/pod-security/plugin.ts'
 import type { UserInfo } from './authentication/user.ts'
 import { MASTERS } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
@@ -65,6 +66,10 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly resolveService?: ResolveService
   /** Names of admission plugins that are on by default and shall not be. */
   readonly disableAdmissionPlugins?: readonly string[]
+  /** Names of those that are off by default and shall be on: OwnerReferencesPermissionEnforcement. */
+  readonly enableAdmissionPlugins?: readonly string[]
+  /** What pods may do where their namespace does not say, and who is not asked; by default everything. */
+  readonly podSecurity?: PodSecurityOptions
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -167,11 +172,12 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     encode: encodeObject,
     ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
   })
+  const kinds = new KindTable(servedKinds(options))
   const machinery: Machinery = {
     store,
     feed,
-    kinds: new KindTable(servedKinds(options)),
-    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, engines, security))),
+    kinds,
+    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, kinds, engines, security))),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
     clock,
@@ -201,9 +207,23 @@ function servedKinds({ kinds = builtinKinds, metricsSource }: ApiServerOptions):
   return [...kinds, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
 }
 
-function admissionOptions(options: ApiServerOptions, engines: EngineLoader, security: Security): AdmissionOptions {
-  const { clock, random, disableAdmissionPlugins: disable } = options
-  return { clock, random, extensions: [definitionChecks(engines), ...security.admission], ...(disable && { disable }) }
+function admissionOptions(
+  options: ApiServerOptions,
+  kinds: KindTable,
+  engines: EngineLoader,
+  security: Security,
+): AdmissionOptions {
+  const { clock, random, disableAdmissionPlugins: disable, enableAdmissionPlugins: enable, podSecurity } = options
+  return {
+    clock,
+    random,
+    authorizer: security.authorizer,
+    findKind: (group, version, kind) => kinds.byKind(group, version, kind),
+    extensions: [definitionChecks(engines), ...security.admission],
+    ...(disable && { disable }),
+    ...(enable && { enable }),
+    ...(podSecurity && { podSecurity }),
+  }
 }
 
 function publicPaths(store: Store): (path: string) => PathHandler | undefined {

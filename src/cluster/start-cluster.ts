@@ -11,6 +11,7 @@ import type { SimulatedNodeSpec, SimulatedNodes } from '../kubelet/simulated-nod
 import type { SchedulerConfiguration } from '../scheduler/configuration.ts'
 import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
+import { pluginsWithoutControllers } from './admission-without-controllers.ts'
 import { AsyncDisposables } from './async-disposables.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
@@ -101,7 +102,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         random,
         log,
         serviceCidrs,
-        ...(!makesServiceAccounts(options) && { disableAdmissionPlugins: ['ServiceAccount'] }),
+        disableAdmissionPlugins: pluginsWithoutControllers(options),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
         ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),
@@ -134,11 +135,6 @@ function metricsOf(loops: ControlLoops): MetricsSource {
     pod: (namespace, name) => metrics()?.pod(namespace, name),
     pods: (namespace) => metrics()?.pods(namespace) ?? [],
   }
-}
-
-/** Pods are given the service account of their namespace, so somebody has to make it. */
-function makesServiceAccounts({ controllers = true }: ClusterOptions): boolean {
-  return typeof controllers === 'boolean' ? controllers : controllers.includes('serviceaccount-controller')
 }
 
 interface Served {

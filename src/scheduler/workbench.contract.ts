@@ -58,8 +58,8 @@ export async function startWorkbench(
     random,
     log,
     serviceCidrs: ['10.96.0.0/16'],
-    // Nobody is here to give namespaces their accounts.
-    disableAdmissionPlugins: ['ServiceAccount'],
+    // Nobody is here to give namespaces their accounts, or to lift marks from volumes.
+    disableAdmissionPlugins: ['ServiceAccount', 'StorageObjectInUseProtection'],
   })
   const transport = server.transport({ name: 'system:admin', groups: ['system:masters'] }, 'test')
   const client = createClient(transport)

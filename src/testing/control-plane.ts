@@ -39,8 +39,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     random,
     log,
     serviceCidrs: ['10.96.0.0/16'],
-    // Nobody is here to give namespaces their accounts.
-    disableAdmissionPlugins: ['ServiceAccount'],
+    // Nobody is here to give namespaces their accounts, or to lift marks from volumes.
+    disableAdmissionPlugins: ['ServiceAccount', 'StorageObjectInUseProtection'],
   })
   const transport = server.transport(ADMIN, 'test')
   const client = createClient(transport)

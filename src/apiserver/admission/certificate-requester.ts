@@ -1,12 +1,16 @@
 import type { CertificateSigningRequest } from '../../api/generated/certificates-v1.ts'
+import type { Kind } from '../../api/kind.ts'
 import type { AdmissionPlugin } from './plugin.ts'
+
+export const SIGNING_REQUESTS = { group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }
+export const isSigningRequest = ({ group, plural }: Kind) =>
+  group === SIGNING_REQUESTS.group && plural === SIGNING_REQUESTS.resource
 
 /** Who asks for a certificate is what the server knows of them, never what they say of themselves. */
 export const certificateRequester: AdmissionPlugin = {
   name: 'CertificateRequester',
   admit({ operation, kind, draft, user }) {
-    if (operation !== 'CREATE' || kind.group !== 'certificates.k8s.io' || kind.kind !== 'CertificateSigningRequest')
-      return
+    if (operation !== 'CREATE' || !isSigningRequest(kind)) return
     const request = draft as CertificateSigningRequest
     request.spec = {
       ...request.spec,

@@ -1,31 +1,44 @@
-import type { LimitRange, Namespace, Pod } from '../../api/generated/core-v1.ts'
+import type { LimitRange, Namespace, Node, Pod } from '../../api/generated/core-v1.ts'
 import type { IngressClass } from '../../api/generated/networking-v1.ts'
 import type { PriorityClass } from '../../api/generated/scheduling-v1.ts'
 import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import type { Authorizer } from '../authorization/authorizer.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { certificateApproval } from './certificate-approval.ts'
 import { certificateRequester } from './certificate-requester.ts'
+import { certificateSigning } from './certificate-signing.ts'
+import { certificateSubjectRestriction } from './certificate-subject-restriction.ts'
+import { clusterTrustBundleAttest } from './cluster-trust-bundle-attest.ts'
 import { defaultIngressClass } from './default-ingress-class.ts'
 import { defaultStorageClass } from './default-storage-class.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
+import { type FindKind, ownerReferencesPermissionEnforcement } from './owner-references-permission-enforcement.ts'
+import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 import { type PodSecurityOptions, podSecurity } from './pod-security/plugin.ts'
+import { podTopologyLabels } from './pod-topology-labels.ts'
 import { priority } from './priority.ts'
 import { resourceQuota } from './resource-quota/plugin.ts'
 import { runtimeClass } from './runtime-class.ts'
 import { serviceAccount } from './service-account.ts'
 import { cachedServiceAccounts } from './service-accounts.ts'
+import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
 export interface AdmissionOptions {
   readonly clock: Clock
   readonly random: Random
+  readonly authorizer: Authorizer
+  readonly findKind: FindKind
+  /** Names of plugins to add that are off by default. */
+  readonly enable?: readonly string[]
   /** Names of plugins to leave out. */
   readonly disable?: readonly string[]
   readonly podSecurity?: PodSecurityOptions
@@ -33,15 +46,19 @@ export interface AdmissionOptions {
   readonly extensions?: readonly AdmissionPlugin[]
 }
 
+/** They are for some clusters only. */
+const OFF_BY_DEFAULT = new Set(['OwnerReferencesPermissionEnforcement'])
+
 /** In this order they are asked. */
 export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): readonly AdmissionPlugin[] {
-  const { clock, random, disable = [], extensions = [] } = options
+  const { clock, random, authorizer, enable = [], disable = [], extensions = [] } = options
   const lister = <T extends KubernetesObject>(group: string, plural: string): Lister<T> =>
     cacheLister(feed, storagePrefix({ group, plural }))
   const finder = (group: string, plural: string) => {
     const objects = lister(group, plural)
     return async (name: string) => objects.get(name)
   }
+  const storageClasses = lister<StorageClass>('storage.k8s.io', 'storageclasses')
   const all = [
     namespaceLifecycle(finder('', 'namespaces')),
     limitRanger(lister<LimitRange>('', 'limitranges')),
@@ -53,12 +70,20 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
     ),
     priority(lister<PriorityClass>('scheduling.k8s.io', 'priorityclasses')),
     defaultTolerationSeconds,
-    defaultStorageClass(lister<StorageClass>('storage.k8s.io', 'storageclasses')),
+    defaultStorageClass(storageClasses),
+    storageObjectInUseProtection,
+    ownerReferencesPermissionEnforcement(authorizer, options.findKind),
+    persistentVolumeClaimResize(storageClasses),
     runtimeClass(finder('node.k8s.io', 'runtimeclasses')),
     certificateRequester,
+    certificateApproval(authorizer),
+    certificateSigning(authorizer),
+    clusterTrustBundleAttest(authorizer),
+    certificateSubjectRestriction,
     defaultIngressClass(lister<IngressClass>('networking.k8s.io', 'ingressclasses')),
+    podTopologyLabels(lister<Node>('', 'nodes')),
     ...extensions,
     resourceQuota(feed, clock),
   ]
-  return all.filter(({ name }) => !disable.includes(name))
+  return all.filter(({ name }) => (OFF_BY_DEFAULT.has(name) ? enable.includes(name) : !disable.includes(name)))
 }

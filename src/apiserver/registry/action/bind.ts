@@ -51,7 +51,8 @@ async function bindLocked(
     const old = current.object as Pod
     checkUnbound(old, binding)
     const bound = assigned(old, binding, machinery.clock.now())
-    if (binding.metadata?.annotations) validateChanged(target.storage, target.storage.subresources.binding, bound, old)
+    if (binding.metadata?.annotations || binding.metadata?.labels)
+      validateChanged(target.storage, target.storage.subresources.binding, bound, old)
     if (dryRun) return
     try {
       await commitObject(machinery, target, current.revision, bound, NO_ALLOCATION)
@@ -122,13 +123,23 @@ function checkUnbound({ metadata, spec }: Pod, binding: Binding): void {
 
 function assigned(pod: Pod, binding: Binding, now: number): Pod {
   const { metadata, spec, status } = pod
-  const annotations = binding.metadata?.annotations
+  const { annotations, labels } = binding.metadata ?? {}
   const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null!, lastTransitionTime: formatTime(now) }
   const others = (status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled')
   return {
     ...pod,
-    metadata: annotations ? { ...metadata, annotations: { ...metadata.annotations, ...annotations } } : metadata,
+    metadata: annotations || labels ? withAdded(metadata, { annotations, labels }) : metadata,
     spec: { ...spec!, nodeName: binding.target.name! },
     status: { ...status, conditions: [...others, scheduled] },
+  }
+}
+
+type Added = Pick<Pod['metadata'], 'annotations' | 'labels'>
+
+function withAdded(metadata: Pod['metadata'], { annotations, labels }: { [K in keyof Added]: Added[K] | undefined }) {
+  return {
+    ...metadata,
+    ...(annotations && { annotations: { ...metadata.annotations, ...annotations } }),
+    ...(labels && { labels: { ...metadata.labels, ...labels } }),
   }
 }

@@ -1,0 +1,35 @@
+import type { Binding, Node, Pod } from '../../api/generated/core-v1.ts'
+import type { Lister } from './lister.ts'
+import type { AdmissionPlugin } from './plugin.ts'
+
+const COPIED = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']
+
+/** A pod knows the zone and region it runs in (https://kep.k8s.io/4742): they come with its node. */
+export function podTopologyLabels(nodes: Lister<Node>): AdmissionPlugin {
+  return {
+    name: 'PodTopologyLabels',
+    admit({ operation, kind, subresource, draft }) {
+      if (operation !== 'CREATE' || kind.plural !== 'pods' || kind.group !== '' || !draft) return
+      const nodeName = nodeNameIn(draft, subresource)
+      if (!nodeName) return
+      const node = nodes.get(nodeName)
+      if (node instanceof Promise) return node.then((found) => copyLabels(found, draft))
+      copyLabels(node, draft)
+    },
+  }
+}
+
+function nodeNameIn(draft: Pod | Binding, subresource: string): string | undefined {
+  if (subresource === '') return (draft as Pod).spec?.nodeName
+  if (subresource !== 'binding') return undefined
+  const { target } = draft as Binding
+  return target?.kind === 'Node' ? target.name : undefined
+}
+
+function copyLabels(node: Node | undefined, draft: Pod | Binding): void {
+  const labels = node?.metadata.labels
+  const copied = labels ? COPIED.filter((key) => labels[key] !== undefined) : []
+  if (copied.length === 0) return
+  const own = Object.fromEntries(copied.map((key) => [key, labels![key]!]))
+  draft.metadata = { ...draft.metadata, labels: { ...draft.metadata?.labels, ...own } }
+}
