@@ -20,6 +20,7 @@ import { EngineLoader } from './crd/engines.ts'
 import { type RunningCustomResources, startCustomResources } from './crd/start.ts'
 import { Discovery } from './discovery/discovery.ts'
 import { DEFAULT_LIMITS, InFlight } from './flow-control/in-flight.ts'
+import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
 import { apiPaths } from './http/api-paths.ts'
 import { healthPaths } from './http/health.ts'
 import { ListBodies } from './http/list-body.ts'
@@ -70,6 +71,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly enableAdmissionPlugins?: readonly string[]
   /** What pods may do where their namespace does not say, and who is not asked; by default everything. */
   readonly podSecurity?: PodSecurityOptions
+  /** How fast each user may ask by the network. */
+  readonly rateLimit?: RateLimit
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -119,6 +122,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const router = {
     ...context,
     log,
+    userRates: new UserRates(clock, options.rateLimit),
     publicPaths: publicPaths(store),
     paths: anyOf(apiPaths({ discovery, metrics, openapi }), security.paths),
   }

@@ -4,6 +4,7 @@ import type { Authenticator } from '../authentication/authenticator.ts'
 import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
 import type { UserInfo } from '../authentication/user.ts'
 import { authorize } from '../authorization/authorizer.ts'
+import type { UserRates } from '../flow-control/user-rates.ts'
 import type { Exchange } from './exchange.ts'
 import { parsePath } from './request-info.ts'
 import { handleResource, type ResourceHandlerContext } from './resource-handler.ts'
@@ -18,6 +19,7 @@ export interface RouterContext extends ResourceHandlerContext {
   readonly publicPaths: (path: string) => PathHandler | undefined
   readonly paths: (path: string) => PathHandler | undefined
   readonly log: Logger
+  readonly userRates: UserRates
 }
 
 /** The way of every request: whatever fails leaves as a Status. */
@@ -58,6 +60,7 @@ function serve(
   query: string,
   user: UserInfo,
 ): void | Promise<void> {
+  context.userRates.take(user)
   const info = parsePath(path)
   if (info.isResource) return handleResource(context, exchange, info, query, user)
   const pending = authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
