@@ -29,13 +29,11 @@ export const mutatingAdmissionPolicyBindingKind = defineKind<MutatingAdmissionPo
     nameColumn,
     column<MutatingAdmissionPolicyBinding>(
       'PolicyName',
-      'PolicyName indicates the policy definition which the policy binding binded to',
+      'Policy that is put in force.',
       (binding) => binding.spec?.policyName ?? '',
     ),
-    column<MutatingAdmissionPolicyBinding>(
-      'ParamRef',
-      'ParamRef indicates the param resource which sets the configuration param',
-      (binding) => printedParamRef(binding.spec?.paramRef),
+    column<MutatingAdmissionPolicyBinding>('ParamRef', 'Where its parameters come from.', (binding) =>
+      printedParamRef(binding.spec?.paramRef),
     ),
     ageColumn,
   ],

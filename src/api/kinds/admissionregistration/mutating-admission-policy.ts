@@ -36,14 +36,12 @@ export const mutatingAdmissionPolicyKind = defineKind<MutatingAdmissionPolicy>({
     nameColumn,
     column<MutatingAdmissionPolicy>(
       'Mutations',
-      'Mutation indicates the number of mutations rules defined in this configuration',
+      'How many mutations the policy makes.',
       (policy) => policy.spec?.mutations?.length ?? 0,
       'integer',
     ),
-    column<MutatingAdmissionPolicy>(
-      'ParamKind',
-      'ParamKind specifies the kind of resources used to parameterize this policy',
-      (policy) => printedParamKind(policy.spec?.paramKind),
+    column<MutatingAdmissionPolicy>('ParamKind', 'Kind of its parameters.', (policy) =>
+      printedParamKind(policy.spec?.paramKind),
     ),
     ageColumn,
   ],

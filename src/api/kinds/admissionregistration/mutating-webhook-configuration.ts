@@ -29,7 +29,7 @@ export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfig
     nameColumn,
     column<MutatingWebhookConfiguration>(
       'Webhooks',
-      'Webhooks indicates the number of webhooks registered in this configuration',
+      'How many webhooks are called.',
       (configuration) => configuration.webhooks?.length ?? 0,
       'integer',
     ),

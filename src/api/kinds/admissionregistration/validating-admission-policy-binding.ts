@@ -30,13 +30,11 @@ export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissi
     nameColumn,
     column<ValidatingAdmissionPolicyBinding>(
       'PolicyName',
-      'PolicyName indicates the policy definition which the policy binding binded to',
+      'Policy that is put in force.',
       (binding) => binding.spec?.policyName ?? '',
     ),
-    column<ValidatingAdmissionPolicyBinding>(
-      'ParamRef',
-      'ParamRef indicates the param resource which sets the configuration param',
-      (binding) => printedParamRef(binding.spec?.paramRef),
+    column<ValidatingAdmissionPolicyBinding>('ParamRef', 'Where its parameters come from.', (binding) =>
+      printedParamRef(binding.spec?.paramRef),
     ),
     ageColumn,
   ],

@@ -39,14 +39,12 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
     nameColumn,
     column<ValidatingAdmissionPolicy>(
       'Validations',
-      'Validations indicates the number of validation rules defined in this configuration',
+      'How many rules the policy has.',
       (policy) => policy.spec?.validations?.length ?? 0,
       'integer',
     ),
-    column<ValidatingAdmissionPolicy>(
-      'ParamKind',
-      'ParamKind specifies the kind of resources used to parameterize this policy',
-      (policy) => printedParamKind(policy.spec?.paramKind),
+    column<ValidatingAdmissionPolicy>('ParamKind', 'Kind of its parameters.', (policy) =>
+      printedParamKind(policy.spec?.paramKind),
     ),
     ageColumn,
   ],

@@ -24,7 +24,7 @@ export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookCo
     nameColumn,
     column<ValidatingWebhookConfiguration>(
       'Webhooks',
-      'Webhooks indicates the number of webhooks registered in this configuration',
+      'How many webhooks are called.',
       (configuration) => configuration.webhooks?.length ?? 0,
       'integer',
     ),

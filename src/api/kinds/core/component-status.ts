@@ -18,10 +18,10 @@ export const componentStatusKind = defineKind<ComponentStatus>({
   deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+',
   columns: [
     nameColumn,
-    column<ComponentStatus>('Status', 'Status of the component conditions', (component) =>
+    column<ComponentStatus>('Status', 'Whether the component is healthy.', (component) =>
       healthOf(component)?.status === 'True' ? 'Healthy' : 'Unhealthy',
     ),
-    column<ComponentStatus>('Message', 'Message of the component conditions', (one) => healthOf(one)?.message ?? ''),
-    column<ComponentStatus>('Error', 'Error of the component conditions', (one) => healthOf(one)?.error ?? ''),
+    column<ComponentStatus>('Message', 'What the component says.', (one) => healthOf(one)?.message ?? ''),
+    column<ComponentStatus>('Error', 'What failed, if anything did.', (one) => healthOf(one)?.error ?? ''),
   ],
 })

@@ -32,7 +32,7 @@ export const namespaceKind = defineKind<Namespace>({
   selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
   columns: [
     nameColumn,
-    column<Namespace>('Status', 'The status of the namespace', (namespace) => namespace.status?.phase ?? ''),
+    column<Namespace>('Status', 'Active, or on its way out.', (namespace) => namespace.status?.phase ?? ''),
     ageColumn,
   ],
   subresources: {

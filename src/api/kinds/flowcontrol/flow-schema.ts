@@ -46,7 +46,7 @@ export const flowSchemaKind = defineKind<FlowSchema>({
       (flow) => flow.spec?.distinguisherMethod?.type ?? '<none>',
     ),
     ageColumn,
-    column<FlowSchema>('MissingPL', 'references a broken or non-existent PriorityLevelConfiguration', missingLevel),
+    column<FlowSchema>('MissingPL', 'Whether its priority level is missing.', missingLevel),
   ],
   subresources: {
     status: statusSubresource<FlowSchema>({

@@ -49,10 +49,10 @@ export const ingressClassKind = defineKind<IngressClass>({
     },
     column<IngressClass>(
       'Controller',
-      'Controller that is responsible for handling this class',
+      'Who serves Ingresses of this class.',
       (ingressClass) => ingressClass.spec?.controller ?? '',
     ),
-    column<IngressClass>('Parameters', 'A reference to a resource with additional parameters', (ingressClass) =>
+    column<IngressClass>('Parameters', 'Where more settings are.', (ingressClass) =>
       formatParameters(ingressClass.spec?.parameters),
     ),
     ageColumn,

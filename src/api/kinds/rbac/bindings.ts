@@ -59,7 +59,7 @@ export function validateBindingUpdate(binding: Binding, old: Binding): FieldErro
   return deepEqual(binding.roleRef, old.roleRef) ? [] : [invalid(ROLE_REF, binding.roleRef, 'cannot change roleRef')]
 }
 
-export function bindingColumns(kind: string): Column<Binding>[] {
+export function bindingColumns(): Column<Binding>[] {
   const subjects = (kindOfSubject: string) => (binding: Binding) =>
     (binding.subjects ?? [])
       .filter((subject) => subject.kind === kindOfSubject)
@@ -75,8 +75,8 @@ export function bindingColumns(kind: string): Column<Binding>[] {
       ({ roleRef }) => `${roleRef?.kind ?? ''}/${roleRef?.name ?? ''}`,
     ),
     ageColumn,
-    wideColumn<Binding>('Users', `Users in the ${kind}`, subjects('User')),
-    wideColumn<Binding>('Groups', `Groups in the ${kind}`, subjects('Group')),
-    wideColumn<Binding>('ServiceAccounts', `ServiceAccounts in the ${kind}`, subjects('ServiceAccount')),
+    wideColumn<Binding>('Users', 'Users who get the role.', subjects('User')),
+    wideColumn<Binding>('Groups', 'Groups that get the role.', subjects('Group')),
+    wideColumn<Binding>('ServiceAccounts', 'Service accounts that get the role.', subjects('ServiceAccount')),
   ]
 }

@@ -16,5 +16,5 @@ export const clusterRoleBindingKind = defineKind<ClusterRoleBinding>({
   defaults: bindingDefaults,
   validate: (binding) => validateBinding(binding, ['ClusterRole'], false),
   validateUpdate: validateBindingUpdate,
-  columns: bindingColumns('clusterRoleBinding'),
+  columns: bindingColumns(),
 })

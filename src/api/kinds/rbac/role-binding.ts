@@ -15,5 +15,5 @@ export const roleBindingKind = defineKind<RoleBinding>({
   defaults: bindingDefaults,
   validate: (binding) => validateBinding(binding, ['Role', 'ClusterRole'], true),
   validateUpdate: validateBindingUpdate,
-  columns: bindingColumns('roleBinding'),
+  columns: bindingColumns(),
 })

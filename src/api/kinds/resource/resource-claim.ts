@@ -28,11 +28,7 @@ export const resourceClaimKind = defineKind<ResourceClaim>({
   prepareUpdate: (draft, old) => keepField(draft, old, 'status'),
   validate: ({ spec }) => validateDeviceClaim(spec?.devices, SPEC.child('devices')),
   validateUpdate: (claim, old) => immutable(SPEC, claim.spec, old.spec),
-  columns: [
-    nameColumn,
-    column<ResourceClaim>('State', 'A summary of the current state (allocated, pending, reserved, etc.).', state),
-    ageColumn,
-  ],
+  columns: [nameColumn, column<ResourceClaim>('State', 'How far the claim has come.', state), ageColumn],
   subresources: { status: statusSubresource<ResourceClaim>({ validateUpdate: validateStatus }) },
 })
 

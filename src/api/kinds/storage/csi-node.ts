@@ -25,7 +25,7 @@ export const csiNodeKind = defineKind<CSINode>({
     nameColumn,
     column<CSINode>(
       'Drivers',
-      'Drivers indicates the number of CSI drivers registered on the node',
+      'How many CSI drivers the node has.',
       (node) => node.spec?.drivers?.length ?? 0,
       'integer',
     ),

@@ -35,7 +35,7 @@ export const volumeAttachmentKind = defineKind<VolumeAttachment>({
       ...column<VolumeAttachment>('Attacher', 'The driver that attaches.', (a) => a.spec?.attacher ?? ''),
       format: 'name',
     },
-    column<VolumeAttachment>('PV', 'The volume.', (a) => a.spec?.source?.persistentVolumeName ?? ''),
+    column<VolumeAttachment>('PV', 'Which volume is attached.', (a) => a.spec?.source?.persistentVolumeName ?? ''),
     column<VolumeAttachment>('Node', 'The node it is attached to.', (a) => a.spec?.nodeName ?? ''),
     column<VolumeAttachment>('Attached', 'Whether it is attached now.', (a) => a.status?.attached ?? false, 'boolean'),
     ageColumn,

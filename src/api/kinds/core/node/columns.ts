@@ -7,8 +7,8 @@ const ROLE_LABEL = 'kubernetes.io/role'
 
 export const nodeColumns: readonly Column<Node>[] = [
   nameColumn,
-  column('Status', 'The status of the node', status),
-  column('Roles', 'The roles of the node', roles),
+  column('Status', 'Ready or not, and whether it takes pods.', status),
+  column('Roles', 'What the node is for.', roles),
   ageColumn,
   column('Version', 'Version of the kubelet.', (node) => node.status?.nodeInfo?.kubeletVersion ?? ''),
   wideColumn('Internal-IP', 'Address inside the cluster.', (node) => address(node, 'InternalIP')),

@@ -39,10 +39,10 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
     column<PersistentVolumeClaim>('Access Modes', 'How the bound volume can be mounted.', (claim) =>
       claim.spec?.volumeName ? printedAccessModes(claim.status?.accessModes) : '',
     ),
-    column<PersistentVolumeClaim>('StorageClass', 'StorageClass of the pvc', storageClass),
+    column<PersistentVolumeClaim>('StorageClass', 'Class of the storage that is asked for.', storageClass),
     column<PersistentVolumeClaim>(
       'VolumeAttributesClass',
-      'VolumeAttributesClass of the pvc',
+      'Class of changeable attributes that is asked for.',
       (claim) => claim.spec?.volumeAttributesClassName ?? '<unset>',
     ),
     ageColumn,

@@ -41,10 +41,10 @@ export const persistentVolumeKind = defineKind<PersistentVolume>({
     ),
     column<PersistentVolume>('Status', 'Whether the volume is available, bound or released.', phase),
     column<PersistentVolume>('Claim', 'The claim that has this volume.', claim),
-    column<PersistentVolume>('StorageClass', 'StorageClass of the pv', storageClass),
+    column<PersistentVolume>('StorageClass', 'Class the volume belongs to.', storageClass),
     column<PersistentVolume>(
       'VolumeAttributesClass',
-      'VolumeAttributesClass of the pv',
+      'Class of its changeable attributes.',
       (volume) => volume.spec?.volumeAttributesClassName ?? '<unset>',
     ),
     column<PersistentVolume>('Reason', 'Why the volume failed, in one word.', (volume) => volume.status?.reason ?? ''),

@@ -5,18 +5,12 @@ import { loadBalancerAddresses } from '../../core/service/columns.ts'
 
 export const ingressColumns: readonly Column<Ingress>[] = [
   nameColumn,
-  column<Ingress>(
-    'Class',
-    'The name of the IngressClass resource that should be used for additional configuration',
-    (ingress) => ingress.spec?.ingressClassName ?? '<none>',
-  ),
-  column<Ingress>('Hosts', 'Hosts that incoming requests are matched against before the ingress rule', formatHosts),
-  column<Ingress>('Address', 'Address is a list containing ingress points for the load-balancer', (ingress) =>
+  column<Ingress>('Class', 'Class that serves the Ingress.', (ingress) => ingress.spec?.ingressClassName ?? '<none>'),
+  column<Ingress>('Hosts', 'Names it answers to.', formatHosts),
+  column<Ingress>('Address', 'Where it can be reached.', (ingress) =>
     loadBalancerAddresses(ingress.status?.loadBalancer).join(','),
   ),
-  column<Ingress>('Ports', 'Ports of TLS configurations that open', (ingress) =>
-    ingress.spec?.tls?.length ? '80, 443' : '80',
-  ),
+  column<Ingress>('Ports', 'Ports it listens on.', (ingress) => (ingress.spec?.tls?.length ? '80, 443' : '80')),
   ageColumn,
 ]
 
