@@ -1,11 +1,17 @@
 /** What is to be done so that the kernel holds what a ruleset wants, whatever it holds now. */
 import type { NftTransaction } from '../../linux/nft-transaction.ts'
-import type { Nftables, NftChain, NftElement, NftRule, NftSet, NftTableContents } from '../../linux/nftables.ts'
+import type {
+  Nftables,
+  NftChain,
+  NftElement,
+  NftRule,
+  NftSet,
+  NftTable,
+  NftTableContents,
+} from '../../linux/nftables.ts'
 import { keyText, sameElement } from './element-changes.ts'
-import type { Ruleset } from './ruleset.ts'
+import type { RulesetContents } from './ruleset.ts'
 import type { RenderedChain } from './skeleton.ts'
-
-type Wanted = ReturnType<Ruleset['contents']>
 
 /**
  * Appends the smallest change that repairs the table: nothing if all is right. Returns false if only a new table helps
@@ -13,12 +19,11 @@ type Wanted = ReturnType<Ruleset['contents']>
  */
 export function appendDifference(
   nftables: Nftables,
-  ruleset: Ruleset,
+  wanted: RulesetContents,
   actual: NftTableContents,
   transaction: NftTransaction,
 ): boolean {
-  const wanted = ruleset.contents()
-  const { table } = ruleset.layout
+  const { table } = wanted
   const sets = new Map(actual.sets.map((set) => [set.name, set]))
   const chains = new Map(actual.chains.map((chain) => [chain.name, chain]))
   if (!wanted.sets.every((set) => fits(sets.get(set.name), set))) return false
@@ -29,7 +34,7 @@ export function appendDifference(
   const extraSets = actual.sets.filter(({ name }) => !setNames.has(name))
 
   for (const set of wanted.sets) if (!sets.has(set.name)) transaction.addSet(set)
-  for (const chain of wanted.chains) if (!chains.has(chain.name)) transaction.addChain(chainOf(ruleset, chain))
+  for (const chain of wanted.chains) if (!chains.has(chain.name)) transaction.addChain(chainOf(table, chain))
   const rules = rulesByChain(actual)
   for (const chain of wanted.chains) {
     if (sameRules(rules.get(chain.name) ?? [], chain.rules)) continue
@@ -44,18 +49,17 @@ export function appendDifference(
 }
 
 /** The whole table anew, in place of what is there. */
-export function replaceTable(ruleset: Ruleset, transaction: NftTransaction): void {
-  const { table } = ruleset.layout
-  const { sets, chains, elements } = ruleset.contents()
+export function replaceTable(wanted: RulesetContents, transaction: NftTransaction): void {
+  const { table, sets, chains, elements } = wanted
   transaction.destroyTable(table).addTable(table)
   for (const set of sets) transaction.addSet(set)
-  for (const chain of chains) transaction.addChain(chainOf(ruleset, chain))
+  for (const chain of chains) transaction.addChain(chainOf(table, chain))
   for (const chain of chains) for (const rule of chain.rules) transaction.addRule({ table, name: chain.name }, rule)
-  for (const [set, byKey] of elements) if (!set.dynamic) transaction.addElements(set, [...byKey.values()])
+  for (const [set, list] of elements) if (!set.dynamic) transaction.addElements(set, list)
 }
 
-const chainOf = ({ layout }: Ruleset, { name, base }: RenderedChain): NftChain => ({
-  table: layout.table,
+const chainOf = (table: NftTable, { name, base }: RenderedChain): NftChain => ({
+  table,
   name,
   ...(base && { base }),
 })
@@ -102,25 +106,28 @@ export const ruleText = ({ expressions }: NftRule) =>
 
 function appendElements(
   nftables: Nftables,
-  wanted: Wanted,
+  wanted: RulesetContents,
   actualSets: ReadonlyMap<string, NftSet>,
   transaction: NftTransaction,
 ): void {
-  const additions: [NftSet, NftElement[]][] = []
+  const additions: [NftSet, readonly NftElement[]][] = []
   for (const [set, elements] of wanted.elements) {
     if (set.dynamic) continue
+    const actual = actualSets.has(set.name) ? nftables.elements(set) : []
+    if (actual.length === 0) {
+      additions.push([set, elements])
+      continue
+    }
+    const missing = new Map(elements.map((element) => [keyText(element), element]))
     const gone: NftElement[] = []
-    const kept = new Set<string>()
-    for (const element of actualSets.has(set.name) ? nftables.elements(set) : []) {
+    for (const element of actual) {
       const key = keyText(element)
-      const same = elements.get(key)
-      if (same && sameElement(same, element)) kept.add(key)
+      const same = missing.get(key)
+      if (same && sameElement(same, element)) missing.delete(key)
       else gone.push(set.interval && set.key.length > 1 ? { keyEnd: element.key, ...element } : element)
     }
-    const added: NftElement[] = []
-    for (const [key, element] of elements) if (!kept.has(key)) added.push(element)
     transaction.deleteElements(set, gone)
-    additions.push([set, added])
+    additions.push([set, [...missing.values()]])
   }
   for (const [set, added] of additions) transaction.addElements(set, added)
 }

@@ -8,7 +8,7 @@ import type { ServiceTable } from '../service-table.ts'
 import { appendDifference, replaceTable } from './kernel-difference.ts'
 import { layoutOf, TABLE_NAME } from './layout.ts'
 import { OwnGenerations } from './own-generations.ts'
-import { Ruleset } from './ruleset.ts'
+import { Ruleset, type RulesetContents } from './ruleset.ts'
 
 export function createNftablesBackend(options: BackendOptions): ServiceProxyBackend {
   return new NftablesBackend(options)
@@ -101,45 +101,43 @@ class NftablesBackend implements ServiceProxyBackend {
   /** Adopts what is there: only differences are written, so that a restart moves nothing. */
   async #applyAll(table: ServiceTable): Promise<ReadonlyMap<IPFamily, Ruleset>> {
     const rulesets = new Map<IPFamily, Ruleset>()
+    const wanted: RulesetContents[] = []
     for (const family of familiesOf(this.#options.node)) {
       const ruleset = new Ruleset(layoutOf(family), this.#options.node)
-      ruleset.change(portsOf(table, family), new NftTransaction())
-      ruleset.committed()
+      wanted.push(ruleset.load(portsOf(table, family)))
       rulesets.set(family, ruleset)
     }
     try {
-      await this.#commit(this.#difference(rulesets.values()))
+      await this.#commit(this.#difference(wanted))
     } catch (error) {
       if (!(error instanceof NftError)) throw error
       // Someone changed it at the same time, or in a way that cannot be undone step by step.
       const { log } = this.#options
       log.info('nftables: the table is written anew', { error: error.message })
       const transaction = new NftTransaction()
-      for (const ruleset of rulesets.values()) replaceTable(ruleset, transaction)
+      for (const contents of wanted) replaceTable(contents, transaction)
       await this.#commit(transaction)
     }
     return rulesets
   }
 
-  #difference(rulesets: Iterable<Ruleset>): NftTransaction {
+  #difference(wanted: readonly RulesetContents[]): NftTransaction {
     const nftables = this.#open()
     const transaction = new NftTransaction()
-    const wanted = new Set<string>()
-    for (const ruleset of rulesets) {
-      const { table } = ruleset.layout
-      wanted.add(table.family)
-      const actual = nftables.list(table)
+    for (const contents of wanted) {
+      const actual = nftables.list(contents.table)
       const part = new NftTransaction()
-      if (!actual || !appendDifference(nftables, ruleset, actual, part)) replaceTable(ruleset, transaction)
+      if (!actual || !appendDifference(nftables, contents, actual, part)) replaceTable(contents, transaction)
       else for (const operation of part.operations) transaction.operations.push(operation)
     }
     for (const table of nftables.tables()) {
-      if (table.name === TABLE_NAME && !wanted.has(table.family)) transaction.deleteTable(table)
+      const isWanted = wanted.some((contents) => contents.table.family === table.family)
+      if (table.name === TABLE_NAME && !isWanted) transaction.deleteTable(table)
     }
     return transaction
   }
 }
 
-function* portsOf(table: ServiceTable, family: IPFamily): Generator<readonly [ServicePortKey, ServicePort]> {
-  for (const port of table.ports()) if (port.family === family) yield [port.key, port]
+function* portsOf(table: ServiceTable, family: IPFamily): Generator<ServicePort> {
+  for (const port of table.ports()) if (port.family === family) yield port
 }

@@ -1,4 +1,5 @@
 /** One port of a Service as chains, sets and elements. Pure: the same port gives the same rules. */
+import { getOrCreate } from '../../base/get-or-create.ts'
 import { encodeValue, encodeValues } from '../../linux/nft-values.ts'
 import type { NftElement, NftRule, NftSet } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
@@ -27,11 +28,27 @@ import {
 import { isForeignTraffic, isPodTraffic } from './local-traffic.ts'
 import { MARK_CHAIN, REJECT_CHAIN, type Rendered, type RenderedChain, type RenderedElement } from './skeleton.ts'
 
-export function renderPort(layout: Layout, node: ProxyNode, port: ServicePort, slots: Slots): Rendered {
-  return new PortRenderer(layout, node, port, slots).render()
+/** What ports have in common: most chains follow from their names, and are rendered once. */
+export interface RenderContext {
+  readonly layout: Layout
+  readonly node: ProxyNode
+  readonly chains: Map<string, RenderedChain>
+  readonly balancers: Map<string, Balancer>
+}
+
+export const renderContext = (layout: Layout, node: ProxyNode): RenderContext => ({
+  layout,
+  node,
+  chains: new Map(),
+  balancers: new Map(),
+})
+
+export function renderPort(context: RenderContext, port: ServicePort, slots: Slots): Rendered {
+  return new PortRenderer(context, port, slots).render()
 }
 
 class PortRenderer {
+  readonly #context: RenderContext
   readonly #layout: Layout
   readonly #node: ProxyNode
   readonly #port: ServicePort
@@ -40,9 +57,10 @@ class PortRenderer {
   readonly #elements: RenderedElement[] = []
   readonly #scopes = new Set<Scope>()
 
-  constructor(layout: Layout, node: ProxyNode, port: ServicePort, slots: Slots) {
-    this.#layout = layout
-    this.#node = node
+  constructor(context: RenderContext, port: ServicePort, slots: Slots) {
+    this.#context = context
+    this.#layout = context.layout
+    this.#node = context.node
     this.#port = port
     this.#slots = slots
   }
@@ -78,7 +96,7 @@ class PortRenderer {
     const scope = internalPolicyLocal ? 'local' : 'cluster'
     // Under an internal Local policy the local endpoints are the only ones of this address, and count from 0.
     const balancer = this.#balancer('address', scope, 'cluster')
-    const chain = { name: `cluster-ip-${balancer.suffix}`, rules: [...this.#markForeign(), ...balancer.rules] }
+    const chain = this.#known(`cluster-ip-${balancer.suffix}`, () => [...this.#markForeign(), ...balancer.rules])
     this.#lead('address', clusterIP, chain)
     if (this.#isNumbered) this.#number('address', clusterIP, scope, 'cluster')
   }
@@ -104,8 +122,7 @@ class PortRenderer {
   /** The endpoint may be on another node, and its answer must come back through this one. */
   #clusterPolicyChain(kind: FrontendKind): RenderedChain {
     const balancer = this.#balancer(kind, 'cluster')
-    const name = `${PREFIXES[kind]}-${balancer.suffix}`
-    return { name, rules: [rule([jump(MARK_CHAIN)]), ...balancer.rules] }
+    return this.#known(`${PREFIXES[kind]}-${balancer.suffix}`, () => [rule([jump(MARK_CHAIN)]), ...balancer.rules])
   }
 
   /** Pods and the node are inside already, so the policy is not for them; others keep their address and stay here. */
@@ -114,15 +131,27 @@ class PortRenderer {
     this.#chain(cluster.chain)
     const hasLocal = this.#slots.local.length > 0
     const local = hasLocal ? this.#balancer(kind, 'local') : undefined
+    return this.#known(`${PREFIXES[kind]}-local-${cluster.suffix}-${local?.suffix ?? 0}`, () => [
+      ...this.#insideRules(cluster.chain.name),
+      ...(local?.rules ?? []),
+    ])
+  }
+
+  #insideRules(clusterChain: string): NftRule[] {
     const pods = isPodTraffic(this.#layout, this.#node.localDetector)
     const fromNode = isLocalAddress('source')
-    const rules: NftRule[] = [
-      ...(pods ? [rule([...pods, goto(cluster.chain.name)])] : []),
+    return [
+      ...(pods ? [rule([...pods, goto(clusterChain)])] : []),
       rule([...fromNode, jump(MARK_CHAIN)]),
-      rule([...fromNode, goto(cluster.chain.name)]),
-      ...(local?.rules ?? []),
+      rule([...fromNode, goto(clusterChain)]),
     ]
-    return { name: `${PREFIXES[kind]}-local-${cluster.suffix}-${local?.suffix ?? 0}`, rules }
+  }
+
+  /** Chains of a single port are not kept for others. */
+  #known(name: string, render: () => readonly NftRule[]): RenderedChain {
+    return this.#isNumbered
+      ? getOrCreate(this.#context.chains, name, () => ({ name, rules: render() }))
+      : { name, rules: render() }
   }
 
   get #isNumbered(): boolean {
@@ -130,7 +159,12 @@ class PortRenderer {
   }
 
   #balancer(kind: FrontendKind, scope: Scope, numberedAs: Scope = scope): Balancer {
-    if (this.#isNumbered) return numberedBalancer(this.#layout, kind, numberedAs, this.#slots[scope].length)
+    const count = this.#slots[scope].length
+    if (this.#isNumbered) {
+      return getOrCreate(this.#context.balancers, `${kind} ${numberedAs} ${count}`, () =>
+        numberedBalancer(this.#layout, kind, numberedAs, count),
+      )
+    }
     this.#scopes.add(scope)
     const sticky = stickyBalancer(this.#layout, this.#port, scope, this.#slots)
     this.#chain(sticky.chain)

@@ -1,12 +1,12 @@
 /** All that the table of one family should hold, kept up to date port by port. Pure: it says what to change, others do it. */
 import type { NftTransaction } from '../../linux/nft-transaction.ts'
-import type { NftElement, NftSet } from '../../linux/nftables.ts'
+import type { NftElement, NftSet, NftTable } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
 import type { ServicePort, ServicePortKey } from '../service-port.ts'
 import { ElementChanges, keyText } from './element-changes.ts'
 import type { Layout } from './layout.ts'
 import type { Slots } from './load-balancing.ts'
-import { renderPort } from './render-port.ts'
+import { type RenderContext, renderContext, renderPort } from './render-port.ts'
 import { type Rendered, type RenderedChain, renderSkeleton } from './skeleton.ts'
 import { assignSlots } from './slots.ts'
 
@@ -24,9 +24,16 @@ interface Counted<T> {
   isStale: boolean
 }
 
+export interface RulesetContents {
+  readonly table: NftTable
+  readonly sets: readonly NftSet[]
+  readonly chains: readonly RenderedChain[]
+  readonly elements: ReadonlyMap<NftSet, readonly NftElement[]>
+}
+
 export class Ruleset {
   readonly layout: Layout
-  readonly #node: ProxyNode
+  readonly #context: RenderContext
   readonly #skeleton: Rendered
   readonly #ports = new Map<ServicePortKey, PortState>()
   readonly #chains = new Map<string, Counted<RenderedChain>>()
@@ -36,7 +43,7 @@ export class Ruleset {
 
   constructor(layout: Layout, node: ProxyNode) {
     this.layout = layout
-    this.#node = node
+    this.#context = renderContext(layout, node)
     this.#skeleton = renderSkeleton(layout, node)
     this.#shared = new Map([
       [layout.sets['cluster-ips'], new Map()],
@@ -66,33 +73,51 @@ export class Ruleset {
     this.#append(transaction, [...touched, ...added], elements)
   }
 
-  /** Everything, as it should stand in the kernel. */
-  contents(): { sets: NftSet[]; chains: RenderedChain[]; elements: Map<NftSet, Map<string, NftElement>> } {
-    const elements = new Map<NftSet, Map<string, NftElement>>()
-    const sets = [...this.#skeleton.sets, ...Array.from(this.#sets.values(), ({ object }) => object)]
-    const byName = new Map(sets.map((set) => [set.name, set]))
-    for (const set of sets) elements.set(set, new Map())
-    const put = (rendered: Rendered) => {
-      for (const { set, element } of rendered.elements) {
-        elements.get(byName.get(set.name)!)!.set(keyText(element), element)
+  /** Takes all ports of a table at once, into an empty ruleset, and gives everything that should stand in the kernel. */
+  load(ports: Iterable<ServicePort>): RulesetContents {
+    const bySet = new Map<string, NftElement[]>()
+    const put = ({ elements }: Rendered) => {
+      for (const { set, element } of elements) {
+        if (this.#isCounted(set, element)) continue
+        const list = bySet.get(set.name)
+        if (list) list.push(element)
+        else bySet.set(set.name, [element])
       }
     }
     put(this.#skeleton)
-    for (const state of this.#ports.values()) put(this.#render(state))
-    const chains = [...Array.from(this.#chains.values(), ({ object }) => object), ...this.#skeleton.chains]
-    return { sets, chains, elements }
-  }
-
-  /** The kernel has all of `contents` now. */
-  committed(): void {
+    for (const port of ports) {
+      const state = { port, slots: slotsFor(port, undefined) }
+      this.#ports.set(port.key, state)
+      const rendered = this.#render(state)
+      this.#retain(rendered)
+      put(rendered)
+    }
     for (const counted of [...this.#chains.values(), ...this.#sets.values()]) {
       counted.isLive = true
       counted.isStale = false
     }
+    const sets = [...this.#skeleton.sets, ...Array.from(this.#sets.values(), ({ object }) => object)]
+    const chains = [...Array.from(this.#chains.values(), ({ object }) => object), ...this.#skeleton.chains]
+    return {
+      table: this.layout.table,
+      sets,
+      chains,
+      elements: new Map(sets.map((set) => [set, bySet.get(set.name) ?? []])),
+    }
+  }
+
+  /** Counts one more user of a shared element; true if it had some already. */
+  #isCounted(set: NftSet, element: NftElement): boolean {
+    const counts = this.#shared.get(set)
+    if (!counts) return false
+    const key = keyText(element)
+    const count = counts.get(key) ?? 0
+    counts.set(key, count + 1)
+    return count > 0
   }
 
   #render({ port, slots }: PortState): Rendered {
-    return renderPort(this.layout, this.#node, port, slots)
+    return renderPort(this.#context, port, slots)
   }
 
   #retain({ chains, sets }: Rendered): void {

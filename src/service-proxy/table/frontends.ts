@@ -47,6 +47,12 @@ export class Frontends {
     const owns = (ip: string) => this.#claims.get(frontendOf(spec, ip, spec.port))?.[0]?.key === spec.key
     const ownsNodePort =
       spec.nodePort !== 0 && this.#claims.get(frontendOf(spec, 'node', spec.nodePort))?.[0]?.key === spec.key
+    const ownsAll =
+      owns(spec.clusterIP) &&
+      spec.externalIPs.every(owns) &&
+      spec.loadBalancerIPs.every(owns) &&
+      (ownsNodePort || spec.nodePort === 0)
+    if (ownsAll) return spec
     return {
       ...spec,
       clusterIP: owns(spec.clusterIP) ? spec.clusterIP : '',
