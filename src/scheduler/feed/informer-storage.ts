@@ -9,6 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Client } from '../../client/client.ts'
 import type { InformerFactory } from '../../client/informer-factory.ts'
 import type { Storage } from '../plugins/volume-binding/storage.ts'
+import { VolumeWaits } from '../plugins/volume-binding/volume-waits.ts'
 
 const byStorageClass = (object: { spec?: { storageClassName?: string } }) => [object.spec?.storageClassName ?? '']
 const byCapacityClass = (object: { storageClassName: string }) => [object.storageClassName]
@@ -33,6 +34,7 @@ export function informerStorage(
   return {
     client,
     clock,
+    waits: new VolumeWaits(),
     claim: (namespace, name) => claims.get(`${namespace}/${name}`),
     volume: (name) => volumes.get(name),
     volumesOfClass: (name) => volumes.byIndex('storageClass', name),

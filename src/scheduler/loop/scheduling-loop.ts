@@ -67,7 +67,8 @@ export class SchedulingLoop {
   }
 
   get isBusy(): boolean {
-    return this.#isRunning || this.#binding.size > 0 || this.#evictions > 0 || this.#failures.isBusy
+    const bindings = this.#binding.size - this.#options.context.storage.waits.size
+    return this.#isRunning || bindings > 0 || this.#evictions > 0 || this.#failures.isBusy
   }
 
   pending(pod: Pod): void {
@@ -124,6 +125,7 @@ export class SchedulingLoop {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.queue.stop()
+    this.#options.context.storage.waits.stop()
     while (this.isBusy) await nextTurn()
   }
 
@@ -206,7 +208,7 @@ export class SchedulingLoop {
         `Successfully assigned ${namespace}/${name} to ${nodeName}`,
       )
     } catch (error) {
-      this.#giveBack(entry, error)
+      if (!this.#isStopped) this.#giveBack(entry, error)
     } finally {
       this.#binding.delete(uid)
       if (this.queue.isReady) this.#wake()

@@ -32,10 +32,17 @@ export async function bindVolumes(choice: VolumeChoice, nodeName: string, storag
     ),
   ])
   const claims = [...choice.volumes.map(({ claim }) => claim), ...choice.provisioned]
-  await Promise.all(claims.map((claim) => untilBound(claim, nodeName, storage)))
+  await storage.waits.during((signal) =>
+    Promise.all(claims.map((claim) => untilBound(claim, nodeName, storage, signal))),
+  )
 }
 
-function untilBound({ metadata }: PersistentVolumeClaim, nodeName: string, storage: Storage): Promise<void> {
+function untilBound(
+  { metadata }: PersistentVolumeClaim,
+  nodeName: string,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (end: () => void) => {
       stop()
@@ -61,6 +68,7 @@ function untilBound({ metadata }: PersistentVolumeClaim, nodeName: string, stora
     const stop = storage.onClaimChange((claim) => {
       if (claim.metadata.name === metadata.name && claim.metadata.namespace === metadata.namespace) look(claim)
     })
+    signal.addEventListener('abort', () => finish(() => reject(new Error('the scheduler stops'))), { once: true })
     const current = storage.claim(metadata.namespace!, metadata.name!)
     if (current && isBound(current)) finish(resolve)
   })

@@ -80,6 +80,19 @@ describe('volume binding', () => {
     expect(await bench.nodeOf('p')).toBe('a')
   })
 
+  test('a volume that nobody makes is no work, and nothing to wait for at the end', async () => {
+    const bench = await startWorkbench()
+    await bench.node('a')
+    await storageClass(bench, 'fast', 'csi.example.com')
+    await claim(bench, 'data', 'fast')
+    await quiet()
+    await bench.pod('p', using('data'))
+    await bench.settled()
+    expect(await bench.nodeOf('p')).toBeUndefined()
+    await bench[Symbol.asyncDispose]()
+    expect(bench.events).toEqual([])
+  })
+
   const PREEMPTION = 'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.'
   test.each([
     ['a claim that does not exist', 'missing', `persistentvolumeclaim "missing" not found. ${PREEMPTION}`],

@@ -2,11 +2,13 @@ import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../.
 import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '../../../api/generated/storage-v1.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Client } from '../../../client/client.ts'
+import type { VolumeWaits } from './volume-waits.ts'
 
 /** What the volume plugins know of claims, volumes and drivers: all from informers. */
 export interface Storage {
   readonly client: Client
   readonly clock: Clock
+  readonly waits: VolumeWaits
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined
   volume(name: string): PersistentVolume | undefined
   /** Volumes of a storage class that nobody has claimed, or that are kept for a claim. */
