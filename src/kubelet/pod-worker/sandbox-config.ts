@@ -1,0 +1,43 @@
+import type { Pod } from '../../api/generated/core-v1.ts'
+import type { PodSandboxConfig, PortMapping } from '../../container-runtime/sandbox-config.ts'
+import { type DnsSettings, podDns } from '../environment/dns.ts'
+import { kernelHostname, podHostname } from '../environment/hostname.ts'
+import { podLogDirectory } from './pod-paths.ts'
+import { cgroupParent, podResources } from './resources.ts'
+import { sandboxLabels } from './runtime-labels.ts'
+import { podNamespaces } from './security.ts'
+
+export interface SandboxSettings {
+  readonly dns: DnsSettings
+  readonly podLogsDir: string
+}
+
+export function sandboxConfig(pod: Pod, attempt: number, { dns, podLogsDir }: SandboxSettings): PodSandboxConfig {
+  const { name = '', namespace = '', uid = '' } = pod.metadata
+  const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
+  return {
+    metadata: { name, namespace, uid, attempt },
+    hostname,
+    logDirectory: podLogDirectory(podLogsDir, pod),
+    dns: podDns(pod, dns),
+    portMappings: pod.spec?.hostNetwork ? [] : portMappings(pod),
+    labels: sandboxLabels(pod),
+    annotations: pod.metadata.annotations ?? {},
+    cgroupParent: cgroupParent(pod),
+    resources: podResources(pod),
+    sysctls: Object.fromEntries((pod.spec?.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
+    namespaces: podNamespaces(pod),
+    ...(pod.spec?.runtimeClassName && { runtimeHandler: pod.spec.runtimeClassName }),
+  }
+}
+
+function portMappings({ spec }: Pod): PortMapping[] {
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  return all.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ containerPort, hostPort, hostIP, protocol = 'TCP' }) => {
+      if (!hostPort) return []
+      const mapping = { protocol: protocol as PortMapping['protocol'], containerPort, hostPort }
+      return [hostIP ? { ...mapping, hostIp: hostIP } : mapping]
+    }),
+  )
+}
