@@ -96,7 +96,7 @@ async function start(settings: ServerSettings, log: Logger): Promise<Cluster> {
     import('../cluster/start-cluster-with-nodes.ts'),
     import('../linux/kernel-linux.ts'),
   ])
-  const { proxyMode = 'nftables', network = 'host-gateway' } = settings
+  const { proxyMode = 'nftables', network = 'host-gw' } = settings
   const entry = nodeEntry()
   return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network })
 }

@@ -14,7 +14,7 @@ export interface RealNodesOptions {
   readonly linux: Linux
   /** How Services are reached: `nftables`, `iptables`, `userspace`. */
   readonly proxyMode: string
-  /** How pods of different nodes reach each other: `host-gateway`, `vxlan`. */
+  /** How pods of different nodes reach each other: `host-gw`, `vxlan`. */
   readonly network: string
 }
 

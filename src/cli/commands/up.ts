@@ -37,7 +37,7 @@ interface UpOptions {
 
 const DEFAULT_PORT = 6443
 const PROXY_MODES = ['nftables', 'iptables', 'userspace']
-const NETWORKS = ['host-gateway', 'vxlan']
+const NETWORKS = ['host-gw', 'vxlan']
 const START_PATIENCE = 30_000
 
 export function upCommand(serverEntry: string): Command {
@@ -62,7 +62,7 @@ export function upCommand(serverEntry: string): Command {
     )
     .addOption(new Option('--proxy-mode <mode>', 'how Services are reached (default: nftables)').choices(PROXY_MODES))
     .addOption(
-      new Option('--network <network>', 'between pods of different nodes (default: host-gateway)').choices(NETWORKS),
+      new Option('--network <network>', 'between pods of different nodes (default: host-gw)').choices(NETWORKS),
     )
     .addHelpText(
       'after',
