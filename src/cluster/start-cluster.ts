@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import type { SecurityOptions } from '../apiserver/security.ts'
 import { type ApiServer, startApiServer } from '../apiserver/server.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Logger, silentLogger } from '../base/log.ts'
@@ -16,6 +17,7 @@ import { AsyncDisposables } from './async-disposables.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
+import { serviceAccountKeys } from './service-account-keys.ts'
 import { type ControlLoops, startControlLoops } from './start-control-loops.ts'
 import type { StoreChoice } from './store-choice.ts'
 
@@ -47,6 +49,10 @@ export interface ClusterOptions {
   readonly scheduler?: boolean | SchedulerConfiguration
   /** Returns as soon as the API is served; controllers, scheduler and nodes start behind it. */
   readonly background?: boolean
+  /** Further ways to show who one is: static tokens, OpenID Connect, a webhook, a proxy. */
+  readonly authentication?: Omit<NonNullable<SecurityOptions['authentication']>, 'serviceAccounts'>
+  /** Who decides besides the roles of the cluster. */
+  readonly authorization?: NonNullable<SecurityOptions['authorization']>
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -102,6 +108,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         random,
         log,
         serviceCidrs,
+        ...security(options, certificates),
         disableAdmissionPlugins: pluginsWithoutControllers(options),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
@@ -121,6 +128,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   } catch (error) {
     await stack.dispose()
     throw error
+  }
+}
+
+function security({ authentication, authorization }: ClusterOptions, certificates: Promise<ClusterCertificates>) {
+  return {
+    authentication: { ...authentication, serviceAccounts: { keys: serviceAccountKeys(certificates) } },
+    ...(authorization && { authorization }),
+    rootCertificate: async () => (await certificates).ca.cert,
   }
 }
 

@@ -5,17 +5,11 @@ import type { Random } from '../base/random.ts'
 import type { AsyncDisposables } from './async-disposables.ts'
 import { certificateSigner } from './certificate-signer.ts'
 import type { ClusterCertificates } from './certificates.ts'
+import { CONTROLLER_MANAGER, controllerIdentity, SCHEDULER, SIMULATED_NODES } from './identities.ts'
 import type { ClusterOptions } from './start-cluster.ts'
 import { type RunningControllers, startControllers } from './start-controllers.ts'
 import { clusterCidrsFor, type RunningNodes, startNodes } from './start-nodes.ts'
 import { type RunningScheduler, startClusterScheduler } from './start-scheduler.ts'
-
-const CONTROLLER_MANAGER = {
-  name: 'system:kube-controller-manager',
-  groups: ['system:masters', 'system:authenticated'],
-}
-const SCHEDULER = { name: 'system:kube-scheduler', groups: ['system:masters', 'system:authenticated'] }
-const NODES = { name: 'system:simulated-nodes', groups: ['system:masters', 'system:nodes', 'system:authenticated'] }
 
 /** What runs of a cluster beside its API; filled in as it starts. */
 export interface ControlLoops {
@@ -44,6 +38,7 @@ export async function startControlLoops(
   if (controllers !== false) {
     const started = await startControllers({
       transport: apiServer.transport(CONTROLLER_MANAGER),
+      transportFor: (name) => apiServer.transport(controllerIdentity(name), name),
       rootCertificate: (await certificates).ca.cert,
       certificateSigner: certificateSigner(await certificates),
       isShared,
@@ -65,7 +60,7 @@ export async function startControlLoops(
   }
   if (nodes !== 0) {
     const awaitPodCIDR = controllers === true || (controllers !== false && controllers.includes('node-ipam-controller'))
-    const transport = apiServer.transport(NODES)
+    const transport = apiServer.transport(SIMULATED_NODES)
     loops.nodes = stack.use(await startNodes({ transport, clock, random, log, nodes, awaitPodCIDR }))
   }
 }

@@ -12,7 +12,10 @@ export interface ControllersOptions
     ControlPlaneContext,
     'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner' | 'clusterCidrs' | 'loadBalancerPools'
   > {
+  /** Reads for all controllers, and stands for election. */
   readonly transport: Transport
+  /** What a controller does it does as itself, where this tells how. */
+  readonly transportFor?: (controller: string) => Transport
   /** Which controllers to run, by the names of `controllers/all.ts`; all by default. */
   readonly names?: readonly string[]
   /** Other control planes work on the same store: one of them leads, the others wait. */
@@ -87,13 +90,25 @@ async function runUntil(
   names: readonly string[],
   onRunning: (runner: ControllerRunner) => void,
 ): Promise<void> {
-  const { transport, clock, random, log, rootCertificate, certificateSigner, clusterCidrs, loadBalancerPools } = options
-  const client = createClient(transport)
+  const {
+    transport,
+    transportFor = () => transport,
+    clock,
+    random,
+    log,
+    rootCertificate,
+    certificateSigner,
+    clusterCidrs,
+    loadBalancerPools,
+  } = options
   const informers = createInformerFactory({ transport, clock, random, log })
-  const recorders = names.map((component) => createEventRecorder({ client, clock, random, log, component }))
+  const clients = names.map((name) => createClient(transportFor(name)))
+  const recorders = names.map((component, i) =>
+    createEventRecorder({ client: clients[i]!, clock, random, log, component }),
+  )
   const created = names.map((name, i) =>
     controllers[name]!({
-      client,
+      client: clients[i]!,
       informers,
       clock,
       random,

@@ -1,6 +1,6 @@
 import type { Kind } from '../../api/kind.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
-import type { UserInfo } from '../authentication/user.ts'
+import type { UserInfo } from '../identity.ts'
 import type { Allocation } from '../registry/allocation.ts'
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'

@@ -1,5 +1,5 @@
-import type { UserInfo } from '../authentication/user.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
+import type { UserInfo } from '../identity.ts'
 
 /** May the user act for a signer: named whole, or all signers of its domain (`example.com/*`)? */
 export async function mayActForSigner(

@@ -1,9 +1,9 @@
 import { unauthorized } from '../../api/meta/api-error.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { ANONYMOUS, type UserInfo } from '../identity.ts'
 import { type IsUserCertificate, userOfCertificate } from './client-certificate.ts'
 import type { RequestHeaderAuthenticator } from './request-header.ts'
 import { firstToKnow, InvalidToken, type TokenAuthenticator, type TokenIdentity } from './token.ts'
-import { ANONYMOUS, type UserInfo } from './user.ts'
 
 /** Finds out who sent a request. Throws 401 if nobody that is known here. Waits only if it must. */
 export interface Authenticator {

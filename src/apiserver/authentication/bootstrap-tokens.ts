@@ -2,10 +2,10 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../../api/generated/core-v1.ts'
 import { parseTime } from '../../api/meta/time.ts'
 import type { Clock } from '../../base/clock.ts'
+import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { forServer, InvalidToken, type TokenAuthenticator } from './token.ts'
-import { AUTHENTICATED, type UserInfo } from './user.ts'
 
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
 const EXTRA_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
-import { AUTHENTICATED, type UserInfo } from './user.ts'
+import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 
 const users = new WeakMap<TLSSocket, UserInfo | null>()
 

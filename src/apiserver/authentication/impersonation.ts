@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { badRequest } from '../../api/meta/api-error.ts'
 import { type AccessAttributes, type Authorizer, authorize } from '../authorization/authorizer.ts'
-import { headerValues, readExtra } from './request-header.ts'
 import {
   ANONYMOUS,
   AUTHENTICATED,
@@ -9,7 +8,8 @@ import {
   serviceAccountGroups,
   UNAUTHENTICATED,
   type UserInfo,
-} from './user.ts'
+} from '../identity.ts'
+import { headerValues, readExtra } from './request-header.ts'
 
 const PREFIX = 'impersonate-'
 const EXTRA_PREFIX = 'impersonate-extra-'

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
+import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import { type Algorithm, decodeJwt, isSignedBy } from './jwt.ts'
 import { OidcKeys } from './oidc-keys.ts'
 import { forServer, InvalidToken, type TokenAuthenticator } from './token.ts'
-import { AUTHENTICATED, type UserInfo } from './user.ts'
 
 /** A provider of OpenID Connect, and how its ID tokens name users. */
 export interface OidcOptions {

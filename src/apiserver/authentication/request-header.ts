@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import { type IsUserCertificate, issuedBy } from './client-certificate.ts'
-import { AUTHENTICATED, type UserInfo } from './user.ts'
 
 /** A proxy in front of this server that has found out itself who asks. It shows who it is by a client certificate. */
 export interface RequestHeaderOptions {

@@ -1,11 +1,11 @@
 import type { Secret } from '../../api/generated/core-v1.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import { serviceAccountIdentity, serviceAccountUser, type UserInfo } from '../identity.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { type DecodedJwt, decodeJwt, isSignedBy, jwkOf, keyPairOf, signJwt, type TokenKey } from './jwt.ts'
 import { LiveReference } from './live-reference.ts'
 import { InvalidToken, type TokenAuthenticator, type TokenIdentity } from './token.ts'
-import { serviceAccountIdentity, serviceAccountUser, type UserInfo } from './user.ts'
 
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local'
 /** Tokens in secrets, which never end by themselves, are of an issuer of their own. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import { forServer, type TokenAuthenticator } from './token.ts'
-import { AUTHENTICATED, type UserInfo } from './user.ts'
 
 /** A token that was written down when the server was started. */
 export interface StaticToken {

@@ -1,4 +1,4 @@
-import type { UserInfo } from './user.ts'
+import type { UserInfo } from '../identity.ts'
 
 /** Whom a token names, and for whose eyes it is. */
 export interface TokenIdentity {

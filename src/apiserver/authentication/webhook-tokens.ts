@@ -1,8 +1,8 @@
 import type { TokenReview } from '../../api/generated/authentication-v1.ts'
 import type { Clock } from '../../base/clock.ts'
 import { callWebhook } from '../crd/call-webhook.ts'
+import { AUTHENTICATED } from '../identity.ts'
 import { InvalidToken, type TokenAuthenticator, type TokenIdentity } from './token.ts'
-import { AUTHENTICATED } from './user.ts'
 
 /** Somebody else who knows tokens: asked by POST of a TokenReview. */
 export interface AuthenticationWebhook {

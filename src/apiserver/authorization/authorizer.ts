@@ -1,5 +1,5 @@
 import { ApiError, type ResourceRef } from '../../api/meta/api-error.ts'
-import type { UserInfo } from '../authentication/user.ts'
+import type { UserInfo } from '../identity.ts'
 
 /** What somebody wants to do. */
 export interface AccessAttributes {

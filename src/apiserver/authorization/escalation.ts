@@ -2,7 +2,7 @@ import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/r
 import { forbiddenAccess, objectNotFound } from '../../api/meta/api-error.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission/plugin.ts'
-import type { UserInfo } from '../authentication/user.ts'
+import type { UserInfo } from '../identity.ts'
 import { type Authorizer, MASTERS } from './authorizer.ts'
 import { describeGroups, describeRule, uncovered } from './rbac/coverage.ts'
 import { type RoleIndex, subjectsOf } from './rbac/role-index.ts'

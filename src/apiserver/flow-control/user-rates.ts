@@ -1,6 +1,6 @@
 import { tooManyRequests } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { UserInfo } from '../authentication/user.ts'
+import type { UserInfo } from '../identity.ts'
 
 export interface RateLimit {
   /** Requests per second that a user can go on with for ever. */

@@ -1,7 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import type { DecodedBody } from '../../api/schema/decode.ts'
 import type { PatchType } from '../../client/transport.ts'
-import type { UserInfo } from '../authentication/user.ts'
+import type { UserInfo } from '../identity.ts'
 import type { Query } from './query.ts'
 
 /** A request for a resource after authentication and routing, the same by HTTP and in process. */

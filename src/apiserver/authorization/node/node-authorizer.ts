@@ -1,5 +1,5 @@
 import { parseFieldSelector, requiredFieldValue } from '../../../api/meta/field-selector.ts'
-import { nodeOf } from '../../authentication/user.ts'
+import { nodeOf } from '../../identity.ts'
 import {
   type AccessAttributes,
   type AccessDecision,

@@ -36,6 +36,9 @@ export const CLUSTER_BINDINGS: readonly DefaultBinding[] = [
   named('system:node', {}),
   named('system:service-account-issuer-discovery', { groups: [SERVICE_ACCOUNTS] }),
   named('system:cluster-trust-bundle-discovery', { groups: [SERVICE_ACCOUNTS] }),
+  named('system:coredns', { users: ['system:coredns'], serviceAccounts: ['kube-system/coredns'] }),
+  named('system:pod-network', { users: ['system:pod-network'] }),
+  named('system:simulated-nodes', { users: ['system:simulated-nodes'] }),
   // A machine that was given a bootstrap token may ask for the certificate of a node, and a node for its next one.
   { name: 'sampan:node-bootstrapper', role: 'system:node-bootstrapper', groups: ['system:bootstrappers'] },
   { name: 'sampan:node-approval', role: `${REQUESTS}:nodeclient`, groups: ['system:bootstrappers'] },

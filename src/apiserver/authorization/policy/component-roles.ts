@@ -96,6 +96,22 @@ system:volume-scheduler
   get list patch update watch -> core: persistentvolumes
   read -> storage.k8s.io: storageclasses
   get list patch update watch -> core: persistentvolumeclaims
+system:coredns
+  list watch -> core: endpoints namespaces pods services
+  list watch -> discovery.k8s.io: endpointslices
+  get -> core: nodes
+system:pod-network
+  get list watch -> core: namespaces nodes pods
+  patch -> core: nodes nodes/status
+  get list watch -> networking.k8s.io: networkpolicies
+  events
+system:simulated-nodes
+  create delete get list patch update watch -> core: nodes
+  patch update -> core: nodes/status
+  delete get list watch -> core: pods
+  patch update -> core: pods/status
+  create delete get list patch update watch -> coordination.k8s.io: leases
+  events
 `
 
 const NAMESPACED = `

@@ -90,6 +90,7 @@ ephemeral-volume-controller
   create get list watch -> core: persistentvolumeclaims
   events
 expand-controller
+  update -> core: persistentvolumeclaims
   get list patch update watch -> core: persistentvolumes
   patch update -> core: persistentvolumeclaims/status
   read -> core: persistentvolumeclaims
@@ -131,6 +132,7 @@ node-controller
   read -> coordination.k8s.io: leases
   events
 persistent-volume-binder
+  create -> storage.k8s.io: storageclasses
   create delete get list update watch -> core: persistentvolumes
   update -> core: persistentvolumes/status
   get list update watch -> core: persistentvolumeclaims
@@ -235,5 +237,21 @@ volumeattributesclass-protection-controller
   read -> core: persistentvolumeclaims
   read -> core: persistentvolumes
   get list update watch -> storage.k8s.io: volumeattributesclasses
+  events
+event-expiry-controller
+  delete get list watch -> core,events.k8s.io: events
+lease-cleaner-controller
+  delete get list watch -> coordination.k8s.io: leases
+token-cleaner-controller
+  delete get list watch -> core: secrets
+  get list watch -> core: serviceaccounts
+ip-address-controller
+  create delete get list watch -> networking.k8s.io: ipaddresses
+  get list watch -> core: services
+  events
+cluster-dns-controller
+  create get list watch -> core: services
+  create delete get list update watch -> discovery.k8s.io: endpointslices
+  get list watch -> core: nodes
   events
 `

@@ -1,5 +1,5 @@
 import { parseFieldSelector, requiredFieldValue } from '../../../api/meta/field-selector.ts'
-import type { UserInfo } from '../../authentication/user.ts'
+import type { UserInfo } from '../../identity.ts'
 import {
   type AccessAttributes,
   type AccessDecision,

@@ -1,7 +1,7 @@
 import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../../api/generated/rbac-v1.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { getOrCreate } from '../../../base/get-or-create.ts'
-import { serviceAccountUser, type UserInfo } from '../../authentication/user.ts'
+import { serviceAccountUser, type UserInfo } from '../../identity.ts'
 import { type CompiledRule, compileRule } from './rule.ts'
 
 /** A role given to a subject, with the words to say so. */

@@ -1,0 +1,44 @@
+import { AUTHENTICATED, serviceAccountIdentity, type UserInfo } from '../apiserver/identity.ts'
+import type { ClusterCertificates, KeyPair } from './certificates.ts'
+
+/** Under these names the parts of a control plane are known; what they may do is said in the default roles. */
+export const CONTROLLER_MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] }
+export const SCHEDULER: UserInfo = { name: 'system:kube-scheduler', groups: [AUTHENTICATED] }
+/** One user for all of them: they live in one process and share what they read. */
+export const SIMULATED_NODES: UserInfo = { name: 'system:simulated-nodes', groups: [AUTHENTICATED] }
+
+/** Service accounts of controllers that are called otherwise than the controller. */
+const SERVICE_ACCOUNTS: Readonly<Record<string, string>> = {
+  'garbage-collector-controller': 'generic-garbage-collector',
+  'serviceaccount-controller': 'service-account-controller',
+  'root-ca-certificate-publisher-controller': 'root-ca-cert-publisher',
+  'pod-garbage-collector-controller': 'pod-garbage-collector',
+  'endpoints-controller': 'endpoint-controller',
+  'endpointslice-mirroring-controller': 'endpointslicemirroring-controller',
+  'node-lifecycle-controller': 'node-controller',
+  'taint-eviction-controller': 'node-controller',
+  'node-ipam-controller': 'node-controller',
+  'daemonset-controller': 'daemon-set-controller',
+  'replicationcontroller-controller': 'replication-controller',
+  'certificatesigningrequest-signing-controller': 'certificate-controller',
+  'certificatesigningrequest-approving-controller': 'certificate-controller',
+  'certificatesigningrequest-cleaner-controller': 'certificate-controller',
+  'horizontal-pod-autoscaler-controller': 'horizontal-pod-autoscaler',
+  'persistentvolume-binder-controller': 'persistent-volume-binder',
+  'persistentvolume-expander-controller': 'expand-controller',
+  'persistentvolume-attach-detach-controller': 'attachdetach-controller',
+  'persistentvolumeclaim-protection-controller': 'pvc-protection-controller',
+  'persistentvolume-protection-controller': 'pv-protection-controller',
+  'service-cidr-controller': 'service-cidrs-controller',
+  'service-lb-controller': 'service-controller',
+}
+
+/** Each controller acts as a service account of its own, with the rights of its own work. */
+export const controllerIdentity = (controller: string): UserInfo =>
+  serviceAccountIdentity('kube-system', SERVICE_ACCOUNTS[controller] ?? controller)
+
+/** A certificate by which a client shows that it is this user of these groups. */
+export const issueClientCertificate = (
+  certificates: ClusterCertificates,
+  { name, groups }: { readonly name: string; readonly groups: readonly string[] },
+): KeyPair => certificates.issueClient(name, groups)
