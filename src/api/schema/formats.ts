@@ -30,9 +30,18 @@ const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)([.,]\d+)?(Z|[+-]\d\
 const TIME_LAYOUT = '2006-01-02T15:04:05Z07:00'
 const MICRO_TIME_LAYOUT = '2006-01-02T15:04:05.000000Z07:00'
 
+const CACHED_TIMES = 256
+/** Times that were found to be as the API prints them; the objects of one moment carry the same few. */
+const times = new Set<string>()
+
 /** A time as the API prints it: UTC, whole seconds. */
 export function decodeTime(text: string): Decoded {
-  if (text.length === 20 && text.endsWith('Z') && isRealTime(RFC3339.exec(text))) return { value: text }
+  if (times.has(text)) return { value: text }
+  if (text.length === 20 && text.endsWith('Z') && isRealTime(RFC3339.exec(text))) {
+    if (times.size >= CACHED_TIMES) times.clear()
+    times.add(text)
+    return { value: text }
+  }
   const match = RFC3339.exec(text)
   if (!isRealTime(match)) return { error: whyNoTime(text, TIME_LAYOUT) }
   const utc = new Date(text.replace(/[.,]\d+/, '')).toISOString()

@@ -19,8 +19,12 @@ export function setField(object: JsonObject, name: string, value: Json): void {
 export function cloneJson(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(cloneJson)
-  const copy: JsonObject = {}
-  for (const name of Object.keys(value)) setField(copy, name, cloneJson(value[name] ?? null))
+  // A spread keeps the shape of what it copies, which makes the copy as small and as fast as the original.
+  const copy: JsonObject = { ...value }
+  for (const name of Object.keys(copy)) {
+    const child = copy[name]
+    if (typeof child === 'object' || child === undefined) setField(copy, name, cloneJson(child ?? null))
+  }
   return copy
 }
 

@@ -50,13 +50,29 @@ export async function update(machinery: Machinery, request: ResourceRequest): Pr
     return { type: 'object', status: 201, kind: request.kind, object }
   }
   const object = await change(machinery, request, options, (current) => {
-    const draft = decodeObject(request, options)
+    const draft = decodeObject(withoutShared(request, current), options)
     adoptName(request, draft.metadata)
     adoptNamespace(request, draft.metadata)
     checkPreconditions(request, draft, current)
     return draft
   })
   return { type: 'object', status: 200, kind: request.kind, object }
+}
+
+/**
+ * A component of this process sends a status with the spec that it was handed, the very same object: whoever comes
+ * through this door cannot change it, so it is neither copied nor checked.
+ */
+function withoutShared(request: ResourceRequest, current: CachedObject): ResourceRequest {
+  const { body, subresource } = request
+  if (subresource !== 'status' || body?.type !== 'object') return request
+  const sent = body.object as Partial<KubernetesObject> & { spec?: unknown }
+  const known: KubernetesObject & { spec?: unknown } = current.object
+  if (sent.spec === undefined || sent.spec !== known.spec || !sent.metadata) return request
+  const { spec: _, metadata, ...rest } = sent
+  const { managedFields, ...others } = metadata
+  const meta = managedFields === known.metadata.managedFields ? others : metadata
+  return { ...request, body: { type: 'object', object: { ...rest, metadata: meta } } }
 }
 
 function checkPreconditions(request: ResourceRequest, draft: KubernetesObject, current: CachedObject): void {

@@ -54,8 +54,9 @@ export class ObjectCache<T extends KubernetesObject> {
     if (old && old.metadata.resourceVersion === object.metadata.resourceVersion) return
     this.#objects.set(key, object)
     for (const index of this.#indexes.values()) {
-      if (old) remove(index, key, old)
-      insert(index, key, object)
+      const values = index.valuesOf(object)
+      if (old) leave(index, key, old, values)
+      insert(index, key, object, values)
     }
     this.#tell(old, object)
   }
@@ -83,7 +84,7 @@ export class ObjectCache<T extends KubernetesObject> {
     const old = this.#objects.get(key)
     if (!old) return
     this.#objects.delete(key)
-    for (const index of this.#indexes.values()) remove(index, key, old)
+    for (const index of this.#indexes.values()) leave(index, key, old)
     this.#tell(old, undefined)
   }
 
@@ -105,8 +106,8 @@ interface Index<T> {
   readonly entries: Map<string, Map<string, T>>
 }
 
-function insert<T>(index: Index<T>, key: string, object: T): void {
-  for (const value of index.valuesOf(object)) {
+function insert<T>(index: Index<T>, key: string, object: T, values = index.valuesOf(object)): void {
+  for (const value of values) {
     let entry = index.entries.get(value)
     if (!entry) {
       entry = new Map()
@@ -116,8 +117,10 @@ function insert<T>(index: Index<T>, key: string, object: T): void {
   }
 }
 
-function remove<T>(index: Index<T>, key: string, object: T): void {
+/** Takes an object out of where it stands, but for the values under which it will stand again. */
+function leave<T>(index: Index<T>, key: string, object: T, kept: readonly string[] = []): void {
   for (const value of index.valuesOf(object)) {
+    if (kept.includes(value)) continue
     const entry = index.entries.get(value)
     entry?.delete(key)
     if (entry?.size === 0) index.entries.delete(value)

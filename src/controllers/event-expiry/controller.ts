@@ -40,10 +40,8 @@ export function eventExpiryController({ client, clock, random, log }: Controller
     watches: [watch(events, (_, current) => (current ? [bucketOf(current)] : []))],
     async reconcile(bucket) {
       const wait = Number(bucket) * BUCKET - clock.now()
-      const expired = events.byIndex(BY_BUCKET, bucket)
-      if (expired.length === 0) return
       if (wait > 0) return { retryAfter: wait }
-      await Promise.all(expired.map(remove))
+      await Promise.all(events.byIndex(BY_BUCKET, bucket).map(remove))
     },
     async stop() {
       await events[Symbol.asyncDispose]()
