@@ -19,6 +19,7 @@ import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
+import { nodeRestriction } from './node-restriction.ts'
 import { type FindKind, ownerReferencesPermissionEnforcement } from './owner-references-permission-enforcement.ts'
 import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts'
 import type { AdmissionPlugin } from './plugin.ts'
@@ -63,6 +64,7 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
     namespaceLifecycle(finder('', 'namespaces')),
     limitRanger(lister<LimitRange>('', 'limitranges')),
     serviceAccount(cachedServiceAccounts(feed, clock), random),
+    nodeRestriction({ pods: lister<Pod>('', 'pods'), nodes: lister<Node>('', 'nodes') }),
     taintNodesByCondition,
     podSecurity(
       { namespaces: lister<Namespace>('', 'namespaces'), pods: lister<Pod>('', 'pods') },
