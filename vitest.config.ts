@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'],
     testTimeout: 30_000,
+    // Whoever changes an object that caches share is caught in the act.
+    env: { SAMPAN_FREEZE_OBJECTS: '1' },
     pool: 'threads',
     // Nothing here keeps state between tests, so a worker loads each module once for all of its files.
     isolate: false,
