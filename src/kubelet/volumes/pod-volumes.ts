@@ -51,15 +51,27 @@ export class PodVolumes {
     if (failed) throw failed.reason
   }
 
-  /** Removes everything of the pod from the node; what is still mounted is never deleted through. */
+  /** The pod has ended: its volumes go, what else there is of it stays for whoever asks. */
+  async unmountAll(podUid: string): Promise<void> {
+    await this.#unmount(podUid)
+    for (const folder of ['volumes', 'volume-subpaths'])
+      await rm(path.join(this.#podDirectory, folder), { recursive: true, force: true })
+  }
+
+  /** Removes everything of the pod from the node. */
   async removeAll(podUid: string): Promise<void> {
+    await this.#unmount(podUid)
+    await rm(this.#podDirectory, { recursive: true, force: true })
+  }
+
+  /** What is still mounted must never be deleted through. */
+  async #unmount(podUid: string): Promise<void> {
     const { mounter } = this.#context
     this.#mounted = new Map()
     forgetTokens(this.#context, podUid)
     for (const mount of await mounter.mountsUnder(this.#podDirectory)) await mounter.unmount(mount)
     const left = await mounter.mountsUnder(this.#podDirectory)
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`)
-    await rm(this.#podDirectory, { recursive: true, force: true })
   }
 
   async #mount(pod: Pod, volume: Volume): Promise<[string, MountedVolume]> {

@@ -1,0 +1,238 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Node, Pod, Taint } from '../api/generated/core-v1.ts'
+import { nodeKind } from '../api/kinds/core/node/kind.ts'
+import { podKind } from '../api/kinds/core/pod/kind.ts'
+import { serviceKind } from '../api/kinds/core/service/kind.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { type Client, createClient } from '../client/client.ts'
+import { createEventRecorder, type EventRecorder } from '../client/events.ts'
+import { createInformerFactory, type InformerFactory } from '../client/informer-factory.ts'
+import type { Transport } from '../client/transport.ts'
+import type { ContainerRuntime } from '../container-runtime/runtime.ts'
+import { type DnsSettings, parseResolvConf } from './environment/dns.ts'
+import { type Dial, dialDirectly } from './handlers/connection.ts'
+import { ImagePuller } from './images/image-puller.ts'
+import { folderMounter, type Mounter } from './mounter.ts'
+import { type Machine, readMachine } from './node/machine.ts'
+import { KUBELET_VERSION, type NodeFacts, type NodeSpec, type Pressure } from './node/node-object.ts'
+import { NodeReporter } from './node/node-reporter.ts'
+import { admitPod } from './pod-worker/admission.ts'
+import { KeyedBackoff } from './pod-worker/backoff.ts'
+import { ObjectSource } from './pod-worker/object-source.ts'
+import { PodWorkers } from './pod-worker/pod-workers.ts'
+import { recordContainer, type WorkerContext } from './pod-worker/worker-context.ts'
+
+export type { Dial } from './handlers/connection.ts'
+
+export interface KubeletOptions {
+  /** As `system:node:<name>`, or whoever may do what a node does. */
+  readonly transport: Transport
+  readonly nodeName: string
+  readonly runtime: ContainerRuntime
+  /** Where pods' volumes and files are; made if it is not there. */
+  readonly rootDir: string
+  /** Where containers' logs are; below `rootDir` without. */
+  readonly podLogsDir?: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** The node's own addresses, the primary one first. */
+  readonly nodeAddresses: readonly string[]
+  readonly clusterDns: readonly string[]
+  readonly clusterDomain: string
+  /** The file that pods with `dnsPolicy: Default` get. */
+  readonly resolvConf?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly taints?: readonly Taint[]
+  /** Told instead of what the machine has. */
+  readonly capacity?: Readonly<Record<string, string>>
+  readonly reserved?: Readonly<Record<string, string>>
+  /** The port that the Node tells, when the server listens behind something else. */
+  readonly port?: number
+  readonly mounter?: Mounter
+  /** How to reach a pod from here; directly without. */
+  readonly dial?: Dial
+}
+
+export interface Kubelet extends AsyncDisposable {
+  readonly nodeName: string
+  /** The Node as the API has it. */
+  readonly node: Node | undefined
+}
+
+const DEFAULT_PORT = 10250
+const FIRST_RESTART_WAIT = 10_000
+const LONGEST_RESTART_WAIT = 300_000
+const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false }
+
+/** Registers the node and runs what is bound to it. Disposing lets go of the pods; they run on. */
+export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
+  const kubelet = new RunningKubelet(options)
+  try {
+    await kubelet.start()
+    return kubelet
+  } catch (error) {
+    await kubelet[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+class RunningKubelet implements Kubelet {
+  readonly nodeName: string
+  readonly #options: KubeletOptions
+  readonly #client: Client
+  readonly #informers: InformerFactory
+  readonly #events: EventRecorder
+  readonly #source: ObjectSource
+  readonly #pressure: Pressure = NO_PRESSURE
+  #reporter: NodeReporter | undefined
+  #workers: PodWorkers | undefined
+
+  constructor(options: KubeletOptions) {
+    const { transport, clock, random, log, nodeName } = options
+    this.#options = options
+    this.nodeName = nodeName
+    this.#client = createClient(transport)
+    this.#informers = createInformerFactory({ transport, clock, random, log })
+    this.#events = createEventRecorder({
+      client: this.#client,
+      clock,
+      random,
+      log,
+      component: 'kubelet',
+      host: nodeName,
+    })
+    const onChange = (uid: string) => this.#workers?.get(uid)?.sourceChanged()
+    this.#source = new ObjectSource({ transport, clock, random, log, onChange })
+  }
+
+  get node(): Node | undefined {
+    return this.#reporter?.node
+  }
+
+  async start(): Promise<void> {
+    const { rootDir, runtime } = this.#options
+    await mkdir(path.join(rootDir, 'pods'), { recursive: true })
+    const version = await runtime.version()
+    const machine = await readMachine(rootDir)
+    this.#reporter = this.#nodeReporter(() => this.#facts(machine, version))
+    const onNode = { fieldSelector: `spec.nodeName=${this.nodeName}` }
+    const pods = this.#informers.informer<Pod>(podKind, onNode)
+    const services = this.#informers.informer(serviceKind)
+    const node = this.#informers.informer<Node>(nodeKind, { fieldSelector: `metadata.name=${this.nodeName}` })
+    await this.#reporter.register()
+    await this.#informers.synced()
+    node.onChange((old, current) => {
+      if (current || old?.metadata.uid === this.node?.metadata.uid) this.#reporter?.seen(current)
+    })
+    this.#reporter.start()
+    this.#recordStart()
+    const context = await this.#workerContext(version.name, () => services.list())
+    this.#workers = new PodWorkers(context, pods)
+    await this.#workers.start()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#workers?.[Symbol.asyncDispose]()
+    await this.#reporter?.stop()
+    await this.#source[Symbol.asyncDispose]()
+    await this.#informers[Symbol.asyncDispose]()
+    await this.#events[Symbol.asyncDispose]()
+  }
+
+  get #nodeSpec(): NodeSpec {
+    const {
+      nodeName,
+      nodeAddresses,
+      labels = {},
+      annotations = {},
+      taints = [],
+      capacity = {},
+      reserved = {},
+    } = this.#options
+    return { name: nodeName, addresses: nodeAddresses, labels, annotations, taints, capacity, reserved }
+  }
+
+  #nodeReporter(facts: () => Promise<NodeFacts>): NodeReporter {
+    const { clock, log } = this.#options
+    return new NodeReporter({
+      client: this.#client,
+      clock,
+      log,
+      spec: this.#nodeSpec,
+      facts,
+      onCondition: ({ type, status, reason = '' }) => {
+        const word =
+          type === 'Ready' ? (status === 'True' ? 'NodeReady' : 'NodeNotReady') : reason.replace('Kubelet', 'Node')
+        this.#recordNode(word, `Node ${this.nodeName} status is now: ${word}`)
+      },
+    })
+  }
+
+  async #facts(machine: Machine, version: NodeFacts['runtime']): Promise<NodeFacts> {
+    const { runtime, port = DEFAULT_PORT } = this.#options
+    const [status, images] = await Promise.all([runtime.status(), runtime.images.list()])
+    return {
+      machine,
+      runtime: version,
+      runtimeConditions: status.conditions,
+      images,
+      pressure: this.#pressure,
+      port,
+      devices: new Map(),
+    }
+  }
+
+  #recordStart(): void {
+    this.#recordNode('Starting', 'Starting kubelet.')
+  }
+
+  /** Upstream names the node itself as the uid of what these events are about. */
+  #recordNode(reason: string, message: string): void {
+    const about = { kind: 'Node', apiVersion: 'v1', name: this.nodeName, uid: this.nodeName }
+    this.#events.event(about, 'Normal', reason, message)
+  }
+
+  async #workerContext(runtimeName: string, services: WorkerContext['services']): Promise<WorkerContext> {
+    const { runtime, rootDir, podLogsDir, clock, log, mounter = folderMounter, dial, nodeAddresses } = this.#options
+    const client = this.#client
+    const events = this.#events
+    const source = this.#source
+    const node = () => this.node
+    const record = (...args: [Pod, { name: string }, 'Normal' | 'Warning', string, string]) =>
+      recordContainer({ events }, ...args)
+    return {
+      client,
+      clock,
+      log,
+      events,
+      runtime,
+      runtimeName,
+      rootDir,
+      podLogsDir: podLogsDir ?? path.join(rootDir, 'log', 'pods'),
+      dns: await this.#dns(),
+      dial: dial ?? dialDirectly,
+      userAgent: `kube-probe/${KUBELET_VERSION.slice(1, 5)}`,
+      mounter,
+      volumes: { client, clock, source, mounter, node },
+      source,
+      puller: new ImagePuller({ images: runtime.images, clock, record }),
+      restartBackoff: new KeyedBackoff(FIRST_RESTART_WAIT, LONGEST_RESTART_WAIT),
+      node,
+      services,
+      hostIPs: () => nodeAddresses,
+      admit: (pod) => (this.node ? admitPod(pod, this.node, this.#workers?.active(pod) ?? []) : undefined),
+      devices: async () => ({ env: new Map(), mounts: [], devices: [] }),
+    }
+  }
+
+  async #dns(): Promise<DnsSettings> {
+    const { clusterDns, clusterDomain, resolvConf = '/etc/resolv.conf' } = this.#options
+    const host = parseResolvConf(await readFile(resolvConf, 'utf8').catch(() => ''))
+    return { clusterDns, clusterDomain, host }
+  }
+}

@@ -1,0 +1,53 @@
+import { open } from 'node:fs/promises'
+import type { Pod } from '../../api/generated/core-v1.ts'
+import type { ContainerStatus } from '../../container-runtime/runtime.ts'
+import { terminationFile } from './pod-paths.ts'
+import { containerName } from './runtime-pod.ts'
+
+const MAX_MESSAGE = 4096
+const MAX_LOG_MESSAGE = 2048
+const MAX_LOG_LINES = 80
+
+/** The last words of a container: what it left in its file, or the end of its log where it asked for that. */
+export async function terminationMessage(
+  rootDir: string,
+  uid: string,
+  pod: Pod | undefined,
+  status: ContainerStatus,
+): Promise<string | undefined> {
+  const name = containerName(status)
+  const written = await tail(terminationFile(rootDir, uid, name, status.attempt), MAX_MESSAGE)
+  if (written) return written
+  const all = [...(pod?.spec?.containers ?? []), ...(pod?.spec?.initContainers ?? [])]
+  const policy = all.find((one) => one.name === name)?.terminationMessagePolicy
+  if (policy !== 'FallbackToLogsOnError' || (status.exitCode ?? 0) === 0) return undefined
+  const log = await tail(status.logPath, MAX_LOG_MESSAGE * 4)
+  return log === undefined ? undefined : lastLogLines(log)
+}
+
+/** The text of CRI log lines: time, stream and tag taken away. */
+function lastLogLines(log: string): string {
+  const lines = log.split('\n').filter((line) => /^\S+ (stdout|stderr) /.test(line))
+  const text = lines
+    .slice(-MAX_LOG_LINES)
+    .map((line) => {
+      const [, , tag = ''] = line.split(' ', 3)
+      const message = line.split(' ').slice(3).join(' ')
+      return tag.startsWith('P') ? message : `${message}\n`
+    })
+    .join('')
+  return text.slice(-MAX_LOG_MESSAGE)
+}
+
+async function tail(file: string, limit: number): Promise<string | undefined> {
+  const handle = await open(file, 'r').catch(() => undefined)
+  if (!handle) return undefined
+  try {
+    const { size } = await handle.stat()
+    const length = Math.min(size, limit)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
