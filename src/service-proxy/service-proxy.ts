@@ -1,0 +1,154 @@
+/** The service proxy of one node: from the API's Services and EndpointSlices to rules in effect. */
+import type { Node, Service } from '../api/generated/core-v1.ts'
+import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
+import type { ServiceCIDR } from '../api/generated/networking-v1.ts'
+import { nodeKind } from '../api/kinds/core/node/kind.ts'
+import { serviceKind } from '../api/kinds/core/service/kind.ts'
+import { endpointSliceKind } from '../api/kinds/discovery/endpoint-slice.ts'
+import { serviceCIDRKind } from '../api/kinds/networking/service-cidr.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { MetricsRegistry } from '../base/metrics.ts'
+import type { Random } from '../base/random.ts'
+import { createInformerFactory } from '../client/informer-factory.ts'
+import type { Transport } from '../client/transport.ts'
+import type { Linux } from '../linux/linux.ts'
+import type { NetworkNamespace } from '../linux/network-namespace.ts'
+import type { BackendFactory, LocalTrafficDetector, ProxyMode } from './backend.ts'
+import { BACKENDS } from './backends.ts'
+import { HealthCheckNodePorts } from './proxy/health-check-node-ports.ts'
+import { startHealthServer } from './proxy/health-server.ts'
+import type { HttpListener } from './proxy/http-listener.ts'
+import { startMetricsServer } from './proxy/metrics-server.ts'
+import { isEligible } from './proxy/node-facts.ts'
+import { ProxyHealth } from './proxy/proxy-health.ts'
+import { proxyMetrics } from './proxy/proxy-metrics.ts'
+import { RulesInEffect } from './proxy/rules-in-effect.ts'
+import { ServiceTable } from './service-table.ts'
+
+export interface ServiceProxyOptions {
+  readonly transport: Transport
+  readonly nodeName: string
+  readonly mode: ProxyMode
+  readonly linux: Linux
+  /** Where the rules go; that of the process unless given. */
+  readonly namespace?: NetworkNamespace
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly localDetector: LocalTrafficDetector
+  /** Those of the Node object unless given. */
+  readonly nodeIPs?: readonly string[]
+  /** Those of the ServiceCIDR objects unless given. */
+  readonly serviceCIDRs?: readonly string[]
+  readonly masqueradeAll?: boolean
+  readonly masqueradeBit?: number
+  readonly nodePortAddresses?: readonly string[] | 'primary'
+  /** Of /healthz and /livez: 10256 unless given, 0 for any, 'none' for no server. */
+  readonly healthPort?: number | 'none'
+  /** Of /metrics and /proxyMode; no server unless given. */
+  readonly metricsPort?: number
+  /** Where those servers and health-check node ports listen; everywhere unless given. */
+  readonly host?: string
+  readonly metrics?: MetricsRegistry
+  /** All modes there are, unless given. */
+  readonly backends?: Readonly<Partial<Record<ProxyMode, BackendFactory>>>
+}
+
+export interface ServiceProxy extends AsyncDisposable {
+  readonly mode: ProxyMode
+  /** Resolves when the rules are in effect for the first time; rejects if disposed before. */
+  readonly ready: Promise<void>
+  readonly table: ServiceTable
+  readonly healthPort: number | undefined
+  readonly metricsPort: number | undefined
+  /** Another mode takes over; the rules of the former go when those of the new are in effect. */
+  setMode(mode: ProxyMode): Promise<void>
+  /** Resolves when all that was seen so far is in effect. */
+  settled(): Promise<void>
+  /** Stops, and takes away the rules of all modes. Disposing leaves them: traffic goes on. */
+  cleanup(): Promise<void>
+}
+
+const HEALTH_PORT = 10_256
+const MASQUERADE_BIT = 14
+
+export async function startServiceProxy(options: ServiceProxyOptions): Promise<ServiceProxy> {
+  const { transport, clock, random, log, nodeName, host } = options
+  const registry = options.metrics ?? new MetricsRegistry()
+  const table = new ServiceTable({ name: nodeName })
+  const metrics = proxyMetrics(registry, table)
+  const health = new ProxyHealth(clock)
+  const nodePorts = new HealthCheckNodePorts({ log, host, isProxyHealthy: () => health.isHealthy })
+  const rules = new RulesInEffect({
+    ...options,
+    backends: options.backends ?? BACKENDS,
+    table,
+    metrics,
+    health,
+    nodePorts,
+    facts: {
+      localDetector: options.localDetector,
+      masqueradeAll: options.masqueradeAll ?? false,
+      masqueradeBit: options.masqueradeBit ?? MASQUERADE_BIT,
+      nodePortAddresses: options.nodePortAddresses ?? 'primary',
+      nodeIPs: options.nodeIPs ?? [],
+      serviceCIDRs: options.serviceCIDRs ?? [],
+    },
+  })
+  const informers = createInformerFactory({ transport, clock, random, log })
+  const nodes = informers.informer<Node>(nodeKind, { fieldSelector: `metadata.name=${nodeName}` })
+  const opened: HttpListener[] = []
+  const stop = async () => {
+    await informers[Symbol.asyncDispose]()
+    for (const listener of opened) await listener[Symbol.asyncDispose]()
+    await nodePorts[Symbol.asyncDispose]()
+    await rules[Symbol.asyncDispose]()
+  }
+  const { healthPort = HEALTH_PORT, metricsPort } = options
+  let healthListener: HttpListener | undefined
+  let metricsListener: HttpListener | undefined
+  try {
+    const isNodeEligible = () => !nodes.isSynced || isEligible(nodes.get(nodeName))
+    if (healthPort !== 'none') {
+      healthListener = await startHealthServer({ port: healthPort, host, clock, health, metrics, isNodeEligible })
+      opened.push(healthListener)
+    }
+    if (metricsPort !== undefined) {
+      metricsListener = await startMetricsServer(metricsPort, host, registry, () => rules.mode)
+      opened.push(metricsListener)
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  const services = informers.informer<Service>(serviceKind)
+  const endpointSlices = informers.informer<EndpointSlice>(endpointSliceKind)
+  const serviceCIDRs = options.serviceCIDRs ? undefined : informers.informer<ServiceCIDR>(serviceCIDRKind)
+  services.onChange((old, current) => rules.serviceChanged(old, current))
+  endpointSlices.onChange((old, current) => rules.endpointSliceChanged(old, current))
+  nodes.onChange((_, node) => rules.nodeChanged(node))
+  serviceCIDRs?.onChange(() => rules.serviceCIDRsChanged(serviceCIDRs.list()))
+  // Half of the picture would take endpoints away from clients that have them.
+  informers.synced().then(
+    () => rules.begin(),
+    () => {},
+  )
+  return {
+    get mode() {
+      return rules.mode
+    },
+    ready: rules.ready,
+    table,
+    healthPort: healthListener?.port,
+    metricsPort: metricsListener?.port,
+    setMode: (mode) => rules.setMode(mode),
+    settled: () => rules.settled(),
+    async cleanup() {
+      await stop()
+      await rules.cleanup()
+    },
+    [Symbol.asyncDispose]: stop,
+  }
+}
