@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Linux } from './linux.ts'
 import type { NetworkNamespace } from './network-namespace.ts'
-import { type Link, LOOPBACK_INDEX, type NetworkEvent, type Rtnetlink } from './rtnetlink.ts'
+import { type Link, LOCAL_TABLE, LOOPBACK_INDEX, type NetworkEvent, type Rtnetlink } from './rtnetlink.ts'
 import { codeOf, scratch } from './scratch.contract.ts'
 
 /** What the kernel adds by itself, when it has the time. */
@@ -115,6 +115,21 @@ export function rtnetlinkContract(name: string, open: () => Linux): void {
       pod.deleteAddress({ link: eth0.index, address: '10.244.0.5/24' })
       expect(addressesOf(pod)).toEqual([{ link: eth0.index, address: 'fd00:10:244::5/64' }])
       expect(routesOf(pod)).toHaveLength(1)
+    })
+
+    test('an address is local as soon as the kernel takes packets for it', async () => {
+      configure()
+      const local = () =>
+        pod
+          .routes(LOCAL_TABLE)
+          .filter(({ type, destination }) => type === 'local' && /^(10|fd00)/.test(destination))
+          .map(({ destination, link }) => ({ destination, link }))
+      await expect.poll(local).toEqual([
+        { destination: '10.244.0.5/32', link: eth0.index },
+        { destination: 'fd00:10:244::5/128', link: eth0.index },
+      ])
+      pod.deleteAddress({ link: eth0.index, address: 'fd00:10:244::5/64' })
+      await expect.poll(local).toHaveLength(1)
     })
 
     test('a whole address brings no route, an address on a link that is down one when it comes up', () => {

@@ -136,4 +136,6 @@ export type NetworkEvent =
   | { readonly object: 'overrun' }
 
 export const MAIN_TABLE = 254
+/** Where the kernel has the addresses of the node itself. */
+export const LOCAL_TABLE = 255
 export const LOOPBACK_INDEX = 1

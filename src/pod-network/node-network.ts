@@ -96,5 +96,5 @@ function openPodNetwork(options: NodeNetworkOptions, clusterCIDRs: readonly stri
   const { linux, log, stateDir, cni, clock, bridge = DEFAULT_BRIDGE } = options
   const records = new SandboxRecords(path.join(stateDir, 'sandboxes'))
   if (cni) return new CniPodNetwork({ linux, records, log, clock, ...cni })
-  return new BridgePodNetwork({ linux, records, log, bridge, clusterCIDRs })
+  return new BridgePodNetwork({ linux, records, log, clock, bridge, clusterCIDRs })
 }

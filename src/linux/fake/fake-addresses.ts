@@ -1,6 +1,6 @@
 import { cidrContains, formatCIDR, parseCIDR, parseIP } from '../../base/ip-address.ts'
 import { familyOf, ipBytes, prefixBytes } from '../netlink/addresses.ts'
-import { type LinkAddress, MAIN_TABLE, type Route, type Rtnetlink } from '../rtnetlink.ts'
+import { type LinkAddress, LOCAL_TABLE, MAIN_TABLE, type Route, type Rtnetlink } from '../rtnetlink.ts'
 import { LinuxError } from '../system-error.ts'
 import { EADDRNOTAVAIL, EEXIST, EHOSTUNREACH, EINVAL, ENETDOWN, ENETUNREACH, ENODEV, ESRCH } from './errors.ts'
 import type { FakeNetworkState } from './fake-network-state.ts'
@@ -10,13 +10,23 @@ const hostOf = (address: string) => address.slice(0, address.indexOf('/'))
 const KERNEL_IPV6_METRIC = 256
 
 /** The route to its own network that an address brings. */
-export function connectedRoute({ link, address }: LinkAddress): Route | undefined {
+function connectedRoute({ link, address }: LinkAddress): Route | undefined {
   const cidr = parseCIDR(address)!
   if (cidr.prefixLength === (isIPv6(address) ? 128 : 32) && !isIPv6(address)) return undefined
   const destination = formatCIDR(cidr)
   return isIPv6(address)
     ? { destination, link, metric: KERNEL_IPV6_METRIC }
     : { destination, link, source: hostOf(address) }
+}
+
+/** The routes that an address on a link that is up brings: to itself, and to its network. */
+export function routesOfAddress(address: LinkAddress): Route[] {
+  const host = hostOf(address.address)
+  const own: Route = isIPv6(host)
+    ? { destination: `${host}/128`, link: address.link, table: LOCAL_TABLE, type: 'local' }
+    : { destination: `${host}/32`, link: address.link, source: host, table: LOCAL_TABLE, type: 'local' }
+  const connected = connectedRoute(address)
+  return connected ? [own, connected] : [own]
 }
 
 type AddressCalls = Pick<Rtnetlink, 'addresses' | 'addAddress' | 'deleteAddress'>
@@ -38,14 +48,18 @@ export function fakeAddressCalls(state: FakeNetworkState): AddressCalls {
       if (state.addresses.some(same)) throw new LinuxError(EEXIST, what, 'Address already assigned')
       state.addresses = [...state.addresses, address]
       state.emit({ object: 'address', change: 'set', address })
-      const route = link.up ? connectedRoute(address) : undefined
-      if (route) state.addRoute(route)
+      if (link.up) for (const route of routesOfAddress(address)) state.addRoute(route)
     },
     deleteAddress(address) {
       const found = state.addresses.find((other) => other.link === address.link && other.address === address.address)
       if (!found) throw new LinuxError(EADDRNOTAVAIL, `delete address ${address.address}`, 'Address not found')
-      const route = connectedRoute(found)
-      if (route) state.removeRoutes((other) => other.destination === route.destination && other.source === route.source)
+      const gone = routesOfAddress(found)
+      const isGone = (route: Route) =>
+        gone.some(
+          ({ destination, source, table }) =>
+            destination === route.destination && source === route.source && table === route.table,
+        )
+      state.removeRoutes(isGone)
       state.removeAddresses((other) => other === found)
     },
   }

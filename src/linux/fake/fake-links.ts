@@ -4,7 +4,7 @@ import type { Link, LinkAttributes, LinkChange, NewLink, Rtnetlink } from '../rt
 import { LOOPBACK_INDEX } from '../rtnetlink.ts'
 import { LinuxError } from '../system-error.ts'
 import { EEXIST, EINVAL, ENODEV, EOPNOTSUPP, ERANGE } from './errors.ts'
-import { connectedRoute } from './fake-addresses.ts'
+import { routesOfAddress } from './fake-addresses.ts'
 import type { FakeNetworkState } from './fake-network-state.ts'
 
 const LONGEST_NAME = 15
@@ -97,8 +97,7 @@ function linkWent(state: FakeNetworkState, index: number, up: boolean): void {
     return
   }
   for (const address of state.addresses.filter(({ link }) => link === index)) {
-    const route = connectedRoute(address)
-    if (route) state.addRoute(route)
+    for (const route of routesOfAddress(address)) state.addRoute(route)
   }
 }
 

@@ -10,10 +10,12 @@ export interface BridgePlan {
 }
 
 /** The bridge as planned: made, or adopted and brought to it. */
-export function ensureBridge(network: Rtnetlink, plan: BridgePlan): Link {
+export function ensureBridge(network: Rtnetlink, sysctl: Sysctl, plan: BridgePlan): Link {
   const bridge = network.link(plan.name) ?? addBridge(network, plan)
   if (bridge.kind !== 'bridge') throw new Error(`${plan.name} is there already and is no bridge`)
   if (bridge.mtu !== plan.mtu) network.changeLink(bridge.index, { mtu: plan.mtu })
+  // The node asks for its pods by a link-local address, which would have to prove itself for two seconds.
+  if (plan.gateways.some(isIPv6)) set(sysctl, `net/ipv6/conf/${plan.name}/accept_dad`, '0')
   if (!bridge.up) network.changeLink(bridge.index, { up: true })
   const present = network.addresses().filter(({ link, address }) => link === bridge.index && !isLinkLocal(address))
   for (const old of present) if (!plan.gateways.includes(old.address)) network.deleteAddress(old)

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Conntrack } from '../../linux/conntrack.ts'
 import type { Linux } from '../../linux/linux.ts'
@@ -18,7 +19,7 @@ import type { SandboxRecord, SandboxRecords } from '../sandboxes/sandbox-records
 import { isIPv6, vethName } from './addresses.ts'
 import { allowForwarding, ensureBridge } from './bridge-link.ts'
 import { addHostPorts, forgetFlows, HostPorts, removeHostPorts } from './host-ports.ts'
-import { connectPod, joinBridge, POD_LINK, podLinkProblem, removeVeth } from './pod-link.ts'
+import { announcePod, connectPod, forgetPod, joinBridge, POD_LINK, podLinkProblem, removeVeth } from './pod-link.ts'
 import { renderTable, TABLE } from './rules.ts'
 
 /** The kernel has long cleared away what so many others followed. */
@@ -28,6 +29,7 @@ export interface BridgeOptions {
   readonly linux: Linux
   readonly records: SandboxRecords
   readonly log: Logger
+  readonly clock: Clock
   /** The name of the bridge. */
   readonly bridge: string
   readonly clusterCIDRs: readonly string[]
@@ -76,15 +78,18 @@ export class BridgePodNetwork implements PodNetwork {
     const { records, bridge, linux } = this.#options
     const addresses = new PodAddresses(configuration.podCIDRs)
     const gateways = addresses.pools.map(({ gateway, cidr }) => `${gateway}/${cidr.prefixLength}`)
-    const { index } = ensureBridge(this.#network, { name: bridge, gateways, mtu: configuration.mtu })
-    allowForwarding(linux.openSysctl(), bridge, configuration.uplink, gateways)
+    const sysctl = linux.openSysctl()
+    const { index } = ensureBridge(this.#network, sysctl, { name: bridge, gateways, mtu: configuration.mtu })
+    allowForwarding(sysctl, bridge, configuration.uplink, gateways)
     const veths = new Set<string>()
     for (const record of records.list()) {
+      const veth = vethName(record.pod.sandboxId)
+      veths.add(veth)
       addresses.take(record.addresses)
       this.#hostPorts.claim(record)
-      veths.add(vethName(record.pod.sandboxId))
+      joinBridge(this.#network, { veth, bridge: index })
+      if (record.addresses.length > 0) announcePod(this.#network, index, record.addresses)
     }
-    for (const veth of veths) joinBridge(this.#network, { veth, bridge: index })
     this.#removeLeaks(index, veths)
     this.#configured = { ...configuration, bridgeIndex: index, addresses }
     await this.#writeRules(configuration.podCIDRs)
@@ -189,13 +194,14 @@ export class BridgePodNetwork implements PodNetwork {
     })
     const inside = openSandboxNamespace(linux, sandboxId) ?? linux.namespaces.create(sandboxNamespace(sandboxId))
     try {
-      connectPod(linux, this.#network, inside, {
+      const plan = {
         veth: vethName(sandboxId),
         bridge: bridgeIndex,
         mtu: record.pod.mtu ?? mtu,
         addresses: record.addresses,
         gateways,
-      })
+      }
+      await connectPod(linux, this.#network, inside, plan, this.#options.clock)
     } finally {
       inside[Symbol.dispose]()
     }
@@ -211,6 +217,7 @@ export class BridgePodNetwork implements PodNetwork {
     records.delete(sandboxId)
     this.#hostPorts.release(record)
     this.#configured?.addresses.release(record.addresses)
+    if (this.#configured) forgetPod(this.#network, this.#configured.bridgeIndex, record.addresses)
     for (const address of record.addresses) this.#linger(address, vethName(sandboxId))
     if (!record.pod.hostPorts?.length) return
     try {

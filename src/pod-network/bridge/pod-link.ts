@@ -1,6 +1,7 @@
+import type { Clock } from '../../base/clock.ts'
 import type { Linux } from '../../linux/linux.ts'
 import type { NetworkNamespace } from '../../linux/network-namespace.ts'
-import { type Link, LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
+import { type Link, LOCAL_TABLE, LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import type { Sysctl } from '../../linux/sysctl.ts'
 import { hasCode } from '../../linux/system-error.ts'
 import { anywhere, asHost, hardwareAddressOf, isIPv6 } from './addresses.ts'
@@ -17,20 +18,43 @@ export interface PodLinkPlan {
   readonly gateways: readonly string[]
 }
 
-/** Brings a pod's namespace to the plan, whatever is there of it already. */
-export function connectPod(linux: Linux, network: Rtnetlink, inside: NetworkNamespace, plan: PodLinkPlan): void {
+/** Brings a pod's namespace to the plan, whatever is there of it already. The pod can be reached when it resolves. */
+export async function connectPod(
+  linux: Linux,
+  network: Rtnetlink,
+  inside: NetworkNamespace,
+  plan: PodLinkPlan,
+  clock: Clock,
+): Promise<void> {
   const pod = linux.openRtnetlink(inside)
   try {
     const eth0 = pod.link(POD_LINK) ?? addPair(linux, network, inside, pod, plan)
-    joinBridge(network, plan)
     pod.changeLink(LOOPBACK_INDEX, { up: true })
     if (!eth0.up) pod.changeLink(eth0.index, { up: true })
+    joinBridge(network, plan)
+    announcePod(network, plan.bridge, plan.addresses)
     for (const address of plan.addresses) addAddress(pod, eth0.index, asHost(address))
     for (const gateway of plan.gateways) {
       pod.replaceRoute({ destination: anywhere(gateway), gateway, link: eth0.index, onlink: true })
     }
+    // To read a link makes the kernel finish what follows from its coming up: until then it drops packets.
+    pod.link(POD_LINK)
+    network.link(plan.veth)
+    await untilLocal(pod, plan.addresses.filter(isIPv6).map(asHost), clock)
   } finally {
     pod[Symbol.dispose]()
+  }
+}
+
+const LONGEST_WAIT = 1000
+
+/** The kernel takes an IPv6 address into use in its own time, mostly within a millisecond; packets that come before are lost. */
+async function untilLocal(pod: Rtnetlink, addresses: readonly string[], clock: Clock): Promise<void> {
+  if (addresses.length === 0) return
+  for (let waited = 0; waited < LONGEST_WAIT; waited++) {
+    const local = new Set(pod.routes(LOCAL_TABLE).map(({ destination }) => destination))
+    if (addresses.every((address) => local.has(address))) return
+    await clock.sleep(1)
   }
 }
 
@@ -58,6 +82,25 @@ function trustNobody(sysctl: Sysctl, hasIPv6: boolean): void {
   sysctl.write('net/ipv6/conf/default/accept_redirects', 0)
   sysctl.write('net/ipv6/conf/default/accept_ra', 0)
   sysctl.write('net/ipv6/conf/default/accept_dad', 0)
+}
+
+/**
+ * The node is told where its pods are and need not ask: a pod answers for its IPv6 address only some time after it has got it, and
+ * whoever asked before waits a second.
+ */
+export function announcePod(network: Rtnetlink, bridge: number, addresses: readonly string[]): void {
+  const hardwareAddress = hardwareAddressOf(addresses[0]!)
+  for (const address of addresses) network.replaceNeighbour({ link: bridge, address, hardwareAddress })
+}
+
+export function forgetPod(network: Rtnetlink, bridge: number, addresses: readonly string[]): void {
+  for (const address of addresses) {
+    try {
+      network.deleteNeighbour({ link: bridge, address })
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENODEV')) throw error
+    }
+  }
 }
 
 /** A packet to a Service whose endpoint is the sender itself leaves by the port it came from: that is hairpin. */
