@@ -1,0 +1,466 @@
+import { describe, expect } from 'vitest'
+import type { Deployment } from '../../src/api/generated/apps-v1.ts'
+import type { Kind } from '../../src/api/kind.ts'
+import { controllerRevisionKind } from '../../src/api/kinds/apps/controller-revision.ts'
+import { daemonSetKind } from '../../src/api/kinds/apps/daemon-set/kind.ts'
+import { deploymentKind } from '../../src/api/kinds/apps/deployment/kind.ts'
+import { replicaSetKind } from '../../src/api/kinds/apps/replica-set/kind.ts'
+import { statefulSetKind } from '../../src/api/kinds/apps/stateful-set/kind.ts'
+import { cronJobKind } from '../../src/api/kinds/batch/cron-job/kind.ts'
+import { jobKind } from '../../src/api/kinds/batch/job/kind.ts'
+import { podKind } from '../../src/api/kinds/core/pod/kind.ts'
+import { replicationControllerKind } from '../../src/api/kinds/core/replication-controller.ts'
+import { podDisruptionBudgetKind } from '../../src/api/kinds/policy/pod-disruption-budget.ts'
+import type { ConformanceBench } from '../tools/conformance.ts'
+import { conformanceTest, images, names, ownerOf, pod, template, workload } from '../tools/conformance.ts'
+
+/** What the conformance suite asks of workloads, in our own words; docs/conformance.md says which test is which. */
+
+const condition = (type: string, status = 'True') => ({ type, status, reason: 'Test', message: 'set by the test' })
+
+/** They share all that is looked at here. */
+const SCALED = [
+  ['ReplicaSet', replicaSetKind],
+  ['Deployment', deploymentKind],
+  ['StatefulSet', statefulSetKind],
+] as unknown as readonly [string, Kind<Deployment>][]
+
+describe.each(SCALED)('%s', (kind, resource) => {
+  const object = workload(kind, 'web', { replicas: 2, ...(kind === 'StatefulSet' && { serviceName: 'web' }) })
+
+  conformanceTest('has a scale', async (bench) => {
+    await bench.apply(object)
+    await bench.settled()
+    const scales = bench.of(resource)
+    const scale = await scales.subresource('get', 'web', 'scale')
+    expect(scale).toMatchObject({ kind: 'Scale', spec: { replicas: 2 }, status: { replicas: 2 } })
+    await scales.subresource('update', 'web', 'scale', { ...scale, spec: { replicas: 4 } })
+    await bench.settled()
+    expect(await bench.pods('app=web')).toHaveLength(4)
+    await scales.patch('web', { spec: { replicas: 1 } }, { subresource: 'scale' })
+    await bench.settled()
+    expect(await bench.pods('app=web')).toHaveLength(1)
+    expect((await scales.get('web')).spec?.replicas).toBe(1)
+  })
+
+  conformanceTest('lets its status be read and written', async (bench) => {
+    await bench.apply(object)
+    await bench.settled()
+    const current = await bench.of(resource).get('web')
+    const conditions = [...(current.status?.conditions ?? []), condition('StatusUpdate')]
+    const updated = await bench
+      .of(resource)
+      .updateStatus({ ...current, status: { ...current.status, conditions } } as never)
+    expect(updated.status?.conditions).toContainEqual(expect.objectContaining(condition('StatusUpdate')))
+    const patch = { status: { conditions: [condition('StatusPatched')] }, spec: { replicas: 9 } }
+    await bench.of(resource).patch('web', patch, { subresource: 'status' })
+    const patched = await bench.of(resource).get('web')
+    expect(patched.status?.conditions).toContainEqual(expect.objectContaining(condition('StatusPatched')))
+    expect(patched.spec?.replicas).toBe(2)
+    expect(await bench.of(resource).subresource('get', 'web', 'status')).toMatchObject({ kind })
+  })
+
+  conformanceTest('goes with all its pods when a collection is deleted', async (bench) => {
+    await bench.apply([object, { ...object, metadata: { name: 'kept', labels: { keep: 'yes' } } }].map((one) => one))
+    await bench.settled()
+    await bench.of(resource).deleteCollection({ propagationPolicy: 'Background' }, { labelSelector: 'keep!=yes' })
+    await bench.settled()
+    expect(names((await bench.of(resource).list()).items)).toEqual(['kept'])
+    await bench.of(resource).deleteCollection({ propagationPolicy: 'Background' })
+    await bench.settled()
+    expect(await bench.pods()).toEqual([])
+  })
+})
+
+describe('ReplicaSet', () => {
+  conformanceTest('adopts pods that match, and releases those that do not any more', async (bench) => {
+    await bench.apply(pod('web'))
+    await bench.settled()
+    await bench.apply(workload('ReplicaSet', 'web', { replicas: 1 }))
+    await bench.settled()
+    const [adopted, ...others] = await bench.pods('app=web')
+    expect(others).toEqual([])
+    expect(ownerOf(adopted!)).toMatchObject({ kind: 'ReplicaSet', name: 'web' })
+    await bench.of(podKind).patch('web', { metadata: { labels: { app: 'other' } } })
+    await bench.settled()
+    expect(ownerOf(await bench.of(podKind).get('web'))).toBeUndefined()
+    expect(await bench.pods('app=web')).toHaveLength(1)
+  })
+
+  conformanceTest('is scaled and relabelled by patches and replacements', async (bench) => {
+    await bench.apply(workload('ReplicaSet', 'web', { replicas: 1 }))
+    await bench.settled()
+    const patch = { spec: { replicas: 3, template: { spec: { terminationGracePeriodSeconds: 0 } } } }
+    await bench.of(replicaSetKind).patch('web', patch)
+    await bench.settled()
+    expect((await bench.of(replicaSetKind).get('web')).status).toMatchObject({ replicas: 3, readyReplicas: 3 })
+    const current = await bench.of(replicaSetKind).get('web')
+    await bench.of(replicaSetKind).update({ ...current, spec: { ...current.spec!, replicas: 2 } })
+    await bench.settled()
+    expect(await bench.pods('app=web')).toHaveLength(2)
+  })
+})
+
+describe('ReplicationController', () => {
+  const controller = (replicas: number) => ({
+    apiVersion: 'v1',
+    kind: 'ReplicationController',
+    metadata: { name: 'web' },
+    spec: { replicas, selector: { app: 'web' }, template: template('web') },
+  })
+
+  conformanceTest('lives: status, scale, replacement, deletion', async (bench) => {
+    await bench.apply(controller(1))
+    await bench.settled()
+    const controllers = bench.of(replicationControllerKind)
+    expect((await controllers.get('web')).status).toMatchObject({ replicas: 1, availableReplicas: 1 })
+    await controllers.patch('web', { status: { conditions: [condition('Seen')] } }, { subresource: 'status' })
+    expect((await controllers.get('web')).status?.conditions).toMatchObject([condition('Seen')])
+    const scale = await controllers.subresource('get', 'web', 'scale')
+    await controllers.subresource('update', 'web', 'scale', { ...scale, spec: { replicas: 2 } })
+    await bench.settled()
+    expect((await controllers.get('web')).status?.readyReplicas).toBe(2)
+    await controllers.deleteCollection({ propagationPolicy: 'Background' })
+    await bench.settled()
+    expect(await bench.pods()).toEqual([])
+  })
+
+  conformanceTest('adopts and releases pods', async (bench) => {
+    await bench.apply([pod('web'), controller(1)])
+    await bench.settled()
+    expect(ownerOf((await bench.pods('app=web'))[0]!)).toMatchObject({ kind: 'ReplicationController' })
+    await bench.of(podKind).patch('web', { metadata: { labels: { app: 'free' } } })
+    await bench.settled()
+    expect(ownerOf(await bench.of(podKind).get('web'))).toBeUndefined()
+    expect(await bench.pods('app=web')).toHaveLength(1)
+  })
+
+  conformanceTest('tells when a quota holds it back, and when it does not any more', async (bench) => {
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few' }, spec: { hard: { pods: '2' } } }
+    await bench.apply(quota)
+    await bench.settled()
+    await bench.apply(controller(3))
+    await bench.clock.advance('5s')
+    const failure = (await bench.of(replicationControllerKind).get('web')).status?.conditions?.[0]
+    expect(failure).toMatchObject({ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' })
+    expect(failure?.message).toContain('exceeded quota: few')
+    await bench.of(replicationControllerKind).patch('web', { spec: { replicas: 2 } })
+    await bench.settled()
+    expect((await bench.of(replicationControllerKind).get('web')).status?.conditions ?? []).toEqual([])
+  })
+})
+
+describe('Deployment', () => {
+  const history = async (bench: ConformanceBench) => (await bench.of(replicaSetKind).list()).items
+
+  conformanceTest('replaces pods step by step, and keeps the old ReplicaSet', async (bench) => {
+    await bench.apply(workload('Deployment', 'web', { replicas: 3 }))
+    await bench.settled()
+    const before = names(await bench.pods())
+    await bench.apply(workload('Deployment', 'web', { replicas: 3 }, 'app:2'))
+    await bench.settled()
+    const after = await bench.pods()
+    expect(images(after)).toEqual(['app:2', 'app:2', 'app:2'])
+    expect(names(after).filter((name) => before.includes(name))).toEqual([])
+    expect((await history(bench)).map(({ spec }) => spec?.replicas).sort()).toEqual([0, 3])
+    const { metadata, status } = await bench.of(deploymentKind).get('web')
+    expect(metadata.annotations?.['deployment.kubernetes.io/revision']).toBe('2')
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ reason: 'NewReplicaSetAvailable' }))
+  })
+
+  conformanceTest('adopts a ReplicaSet of the same pods', async (bench) => {
+    const orphan = workload('ReplicaSet', 'web', { replicas: 1 })
+    await bench.apply({ ...orphan, metadata: { name: 'web', labels: { app: 'web' } } })
+    await bench.settled()
+    await bench.apply(workload('Deployment', 'web', { replicas: 1 }))
+    await bench.settled()
+    for (const set of await history(bench)) expect(ownerOf(set)).toMatchObject({ kind: 'Deployment', name: 'web' })
+    expect(await bench.pods()).toHaveLength(1)
+  })
+
+  conformanceTest('recreates: no new pod beside an old one', async (bench) => {
+    const recreate = (image: string) =>
+      workload('Deployment', 'web', { replicas: 2, strategy: { type: 'Recreate' } }, image)
+    await bench.apply(recreate('app:1'))
+    await bench.settled()
+    const abort = new AbortController()
+    const together: string[] = []
+    const alive = new Map<string, string | undefined>()
+    const watching = (async () => {
+      for await (const batch of bench.of(podKind).watch({ signal: abort.signal }))
+        for (const { type, object } of batch) {
+          if (type === 'DELETED') alive.delete(object.metadata.name!)
+          else alive.set(object.metadata.name!, object.spec?.containers[0]?.image)
+          if (new Set(alive.values()).size > 1) together.push(object.metadata.name!)
+        }
+    })()
+    await bench.apply(recreate('app:2'))
+    await bench.settled()
+    abort.abort()
+    await watching.catch(() => {})
+    expect(images(await bench.pods())).toEqual(['app:2', 'app:2'])
+    expect(together).toEqual([])
+  })
+
+  conformanceTest('forgets revisions beyond its limit', async (bench) => {
+    for (const image of ['app:1', 'app:2', 'app:3']) {
+      await bench.apply(workload('Deployment', 'web', { replicas: 1, revisionHistoryLimit: 0 }, image))
+      await bench.settled()
+    }
+    expect((await history(bench)).map(({ spec }) => spec?.replicas)).toEqual([1])
+  })
+})
+
+describe('StatefulSet', () => {
+  conformanceTest('updates a canary, then in phases, then all', async (bench) => {
+    const set = (image: string, partition: number) =>
+      workload(
+        'StatefulSet',
+        'db',
+        { replicas: 3, serviceName: 'db', updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } } },
+        image,
+      )
+    await bench.apply(set('app:1', 3))
+    await bench.settled()
+    const revision = (await bench.of(statefulSetKind).get('db')).status?.currentRevision
+    await bench.apply(set('app:2', 3))
+    await bench.settled()
+    expect(images(await bench.pods())).toEqual(['app:1', 'app:1', 'app:1'])
+    expect((await bench.of(statefulSetKind).get('db')).status?.updateRevision).not.toBe(revision)
+    await bench.apply(set('app:2', 2))
+    await bench.settled()
+    expect(images(await bench.pods())).toEqual(['app:1', 'app:1', 'app:2'])
+    // A pod below the partition comes back as it was, one above it as it is to be.
+    for (const name of ['db-0', 'db-2']) await bench.of(podKind).delete(name)
+    await bench.settled()
+    expect(images(await bench.pods())).toEqual(['app:1', 'app:1', 'app:2'])
+    for (const partition of [1, 0]) {
+      await bench.apply(set('app:2', partition))
+      await bench.settled()
+    }
+    expect(images(await bench.pods())).toEqual(['app:2', 'app:2', 'app:2'])
+    const { status } = await bench.of(statefulSetKind).get('db')
+    expect(status?.currentRevision).toBe(status?.updateRevision)
+  })
+})
+
+describe('DaemonSet', () => {
+  const nodesOf = async (bench: ConformanceBench) =>
+    (await bench.pods('app=agent')).map(({ spec }) => spec?.nodeName).sort()
+
+  conformanceTest('runs on every node, revives pods, and goes with them', async (bench) => {
+    await bench.apply(workload('DaemonSet', 'agent'))
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual(['node-1', 'node-2'])
+    const [first] = await bench.pods()
+    await bench.of(podKind).delete(first!.metadata.name!)
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual(['node-1', 'node-2'])
+    await bench.of(daemonSetKind).deleteCollection({ propagationPolicy: 'Background' })
+    await bench.settled()
+    expect(await bench.pods()).toEqual([])
+  })
+
+  conformanceTest('follows the labels of nodes', async (bench) => {
+    const { nodeKind } = await import('../../src/api/kinds/core/node/kind.ts')
+    const spec = (color: string) => ({ template: template('agent', 'app:1', { nodeSelector: { color } }) })
+    await bench.apply(workload('DaemonSet', 'agent', spec('blue')))
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual([])
+    await bench.client.resource(nodeKind).patch('node-1', { metadata: { labels: { color: 'blue' } } })
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual(['node-1'])
+    await bench.client.resource(nodeKind).patch('node-1', { metadata: { labels: { color: 'green' } } })
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual([])
+    await bench.apply(workload('DaemonSet', 'agent', spec('green')))
+    await bench.settled()
+    expect(await nodesOf(bench)).toEqual(['node-1'])
+  })
+
+  conformanceTest('replaces pods that failed', async (bench) => {
+    await bench.apply(workload('DaemonSet', 'agent'))
+    await bench.settled()
+    const [victim] = await bench.pods()
+    const { name = '' } = victim!.metadata
+    await bench.of(podKind).patch(name, { status: { phase: 'Failed' } }, { subresource: 'status' })
+    await bench.clock.advance('5s')
+    expect(names(await bench.pods())).not.toContain(name)
+    expect(await nodesOf(bench)).toEqual(['node-1', 'node-2'])
+  })
+
+  conformanceTest('rolls out a new template, with revisions that can be kept, changed and deleted', async (bench) => {
+    await bench.apply(workload('DaemonSet', 'agent'))
+    await bench.settled()
+    const [revision] = (await bench.of(controllerRevisionKind).list({ labelSelector: 'app=agent' })).items
+    expect(ownerOf(revision!)).toMatchObject({ kind: 'DaemonSet', name: 'agent' })
+    expect(revision?.revision).toBe(1)
+    await bench.apply(workload('DaemonSet', 'agent', {}, 'app:2'))
+    await bench.settled()
+    expect(images(await bench.pods())).toEqual(['app:2', 'app:2'])
+    const revisions = (await bench.of(controllerRevisionKind).list()).items.map((one) => one.revision).sort()
+    expect(revisions).toEqual([1, 2])
+    await bench.of(controllerRevisionKind).patch(revision!.metadata.name!, { metadata: { labels: { seen: 'yes' } } })
+    await bench.of(controllerRevisionKind).deleteCollection({}, { labelSelector: 'seen=yes' })
+    await bench.settled()
+    expect((await bench.of(controllerRevisionKind).list()).items.map((one) => one.revision)).toEqual([2])
+  })
+
+  conformanceTest('lets its status be written', async (bench) => {
+    await bench.apply(workload('DaemonSet', 'agent'))
+    await bench.settled()
+    const patch = { status: { conditions: [condition('Patched')] } }
+    await bench.of(daemonSetKind).patch('agent', patch, { subresource: 'status' })
+    expect((await bench.of(daemonSetKind).get('agent')).status?.conditions).toMatchObject([condition('Patched')])
+  })
+})
+
+describe('Job', () => {
+  const job = (spec: object = {}) => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'work' },
+    spec: { ...spec, template: template('work', 'app:1', { restartPolicy: 'Never', containers: [worker] }) },
+  })
+  const worker = { name: 'app', image: 'app:1', command: ['sleep', '600'] }
+
+  conformanceTest('adopts orphans and releases pods that do not match', async (bench) => {
+    await bench.apply(job({ parallelism: 2, completions: 2 }))
+    await bench.settled()
+    const [first] = await bench.pods()
+    const { name = '', labels = {} } = first!.metadata
+    await bench.of(podKind).patch(name, { metadata: { ownerReferences: null } })
+    await bench.settled()
+    expect(ownerOf(await bench.of(podKind).get(name))).toMatchObject({ kind: 'Job', name: 'work' })
+    const none = Object.fromEntries(Object.keys(labels).map((label) => [label, null]))
+    await bench.of(podKind).patch(name, { metadata: { labels: none } })
+    await bench.settled()
+    expect(ownerOf(await bench.of(podKind).get(name))).toBeUndefined()
+    expect(await bench.pods('job-name=work')).toHaveLength(2)
+  })
+
+  conformanceTest('goes with its pods', async (bench) => {
+    await bench.apply(job({ parallelism: 2 }))
+    await bench.settled()
+    await bench.of(jobKind).delete('work', { propagationPolicy: 'Foreground' })
+    await bench.clock.advance('1m')
+    expect(await bench.codeOf(bench.of(jobKind).get('work'))).toBe(404)
+    expect(await bench.pods()).toEqual([])
+  })
+
+  conformanceTest('lets its status be written', async (bench) => {
+    await bench.apply(job({ suspend: true }))
+    await bench.settled()
+    const patch = { status: { conditions: [condition('Patched')] }, metadata: { annotations: { by: 'status' } } }
+    await bench.of(jobKind).patch('work', patch, { subresource: 'status' })
+    const { status, metadata } = await bench.of(jobKind).get('work')
+    expect(status?.conditions).toContainEqual(expect.objectContaining(condition('Patched')))
+    expect(metadata.annotations?.by).toBe('status')
+  })
+})
+
+describe('CronJob', () => {
+  const cronJob = (spec: object) => ({
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'tick' },
+    spec: {
+      schedule: '*/1 * * * *',
+      jobTemplate: {
+        spec: {
+          template: template('tick', 'app:1', {
+            restartPolicy: 'OnFailure',
+            containers: [{ name: 'app', image: 'app:1', command: ['sleep', '300'] }],
+          }),
+        },
+      },
+      ...spec,
+    },
+  })
+  const jobs = async (bench: ConformanceBench) => (await bench.of(jobKind).list()).items
+
+  conformanceTest('runs several jobs at a time where that is allowed', async (bench) => {
+    await bench.apply(cronJob({ concurrencyPolicy: 'Allow' }))
+    await bench.clock.advance('2m30s')
+    expect((await bench.of(cronJobKind).get('tick')).status?.active?.length).toBe(2)
+  })
+
+  conformanceTest('runs one at a time where more is forbidden', async (bench) => {
+    await bench.apply(cronJob({ concurrencyPolicy: 'Forbid' }))
+    await bench.clock.advance('1m30s')
+    const first = names(await jobs(bench))
+    await bench.clock.advance('2m')
+    expect(first).toHaveLength(1)
+    expect(names(await jobs(bench))).toEqual(first)
+  })
+
+  conformanceTest('replaces the one that runs', async (bench) => {
+    await bench.apply(cronJob({ concurrencyPolicy: 'Replace' }))
+    await bench.clock.advance('1m30s')
+    const first = names(await jobs(bench))
+    await bench.clock.advance('1m')
+    const second = names(await jobs(bench))
+    expect(second).toHaveLength(1)
+    expect(second).not.toEqual(first)
+  })
+
+  conformanceTest('runs none while it is suspended', async (bench) => {
+    await bench.apply(cronJob({ suspend: true }))
+    await bench.clock.advance('5m')
+    expect(await jobs(bench)).toEqual([])
+    await bench.of(cronJobKind).patch('tick', { spec: { suspend: false } })
+    await bench.clock.advance('1m')
+    // The last one it has missed, and the next.
+    expect(await jobs(bench)).toHaveLength(2)
+  })
+})
+
+describe('PodDisruptionBudget', () => {
+  const budget = (minAvailable: number) => ({
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web' },
+    spec: { minAvailable, selector: { matchLabels: { app: 'web' } } },
+  })
+  const evict = (bench: ConformanceBench, name: string) =>
+    bench.codeOf(
+      bench.of(podKind).subresource('create', name, 'eviction', {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name },
+      }),
+    )
+
+  conformanceTest('blocks an eviction until it allows it', async (bench) => {
+    await bench.apply([workload('ReplicaSet', 'web', { replicas: 3 }), budget(3)])
+    await bench.settled()
+    expect((await bench.of(podDisruptionBudgetKind).get('web')).status).toMatchObject({
+      currentHealthy: 3,
+      desiredHealthy: 3,
+      disruptionsAllowed: 0,
+      expectedPods: 3,
+    })
+    const [victim] = names(await bench.pods())
+    expect(await evict(bench, victim!)).toBe(429)
+    await bench.apply(budget(2))
+    await bench.settled()
+    expect(await evict(bench, victim!)).toBeUndefined()
+    await bench.settled()
+    expect(names(await bench.pods())).not.toContain(victim)
+    expect(await bench.pods()).toHaveLength(3)
+    await bench.of(podDisruptionBudgetKind).delete('web')
+    expect(await evict(bench, names(await bench.pods())[0]!)).toBeUndefined()
+  })
+
+  conformanceTest('lets its status be written, and is not fooled for long', async (bench) => {
+    await bench.apply([workload('ReplicaSet', 'web', { replicas: 1 }), budget(1)])
+    await bench.settled()
+    const current = await bench.of(podDisruptionBudgetKind).get('web')
+    const disruptedPods = { gone: '2026-01-01T00:00:00Z' }
+    const status = { ...current.status!, disruptedPods }
+    const updated = await bench.of(podDisruptionBudgetKind).updateStatus({ ...current, status })
+    expect(updated.status?.disruptedPods).toEqual(disruptedPods)
+    await bench.clock.advance('3m')
+    expect((await bench.of(podDisruptionBudgetKind).get('web')).status?.disruptedPods ?? {}).toEqual({})
+  })
+})
