@@ -6,6 +6,7 @@ import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
 import { readSection } from './sections/read.ts'
 import { schedulerSection } from './sections/scheduler.ts'
+import { securitySection } from './sections/security.ts'
 import { startSection } from './sections/start.ts'
 import { storeSection } from './sections/store.ts'
 import { watchSection } from './sections/watch.ts'
@@ -20,6 +21,7 @@ const SECTIONS: readonly Section[] = [
   watchSection,
   memorySection,
   growthSection,
+  securitySection,
   schedulerSection,
   controlLoopsSection,
 ]
