@@ -78,6 +78,13 @@ describe('volumeAttachmentController', () => {
     expect(await attachments()).toEqual([])
   })
 
+  it('leaves alone what somebody else attached', async () => {
+    const spec = { attacher: 'csi.example.com', nodeName: 'n', source: { persistentVolumeName: 'v' } }
+    await plane.client.resource(volumeAttachmentKind).create({ metadata: { name: 'by-hand' }, spec })
+    await plane.settled()
+    expect((await plane.client.resource(volumeAttachmentKind).get('by-hand')).metadata.name).toBe('by-hand')
+  })
+
   it('leaves alone what its driver need not attach', async () => {
     await plane.client
       .resource(csiDriverKind)

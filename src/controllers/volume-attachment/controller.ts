@@ -22,6 +22,8 @@ interface Attachable {
 
 const attachmentIndexes = { node: ({ spec }: VolumeAttachment) => [spec.nodeName] }
 const WORKERS = 4
+/** Attachments of other names were made by somebody else, who will know why. */
+const OWN_NAME = /^csi-[0-9a-f]{64}$/
 
 /** Asks CSI drivers, by VolumeAttachments, to attach what the pods of a node need, and to detach what they no longer do. */
 export function volumeAttachmentController({ client, informers }: ControllerContext): Controller {
@@ -35,7 +37,7 @@ export function volumeAttachmentController({ client, informers }: ControllerCont
 
   async function reconcile(node: string): Promise<void> {
     const wanted = wantedOn(node)
-    const existing = attachments.byIndex('node', node)
+    const existing = attachments.byIndex('node', node).filter(({ metadata }) => OWN_NAME.test(metadata.name ?? ''))
     for (const one of wanted.values()) await attach(node, one)
     for (const one of existing) if (!wanted.has(one.metadata.name ?? '')) await detach(node, one)
     await report(node, existing)
