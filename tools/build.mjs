@@ -8,7 +8,13 @@ import path from 'node:path'
 import { ensureDependencies } from './setup.mjs'
 import { local, ROOT, run, step } from './steps.mjs'
 
-const ENTRIES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/cluster/index.ts', 'src/testing/index.ts']
+const ENTRIES = [
+  'src/bin/sampan.ts',
+  'src/bin/sampan-server.ts',
+  'src/bin/sampan-node.ts',
+  'src/cluster/index.ts',
+  'src/testing/index.ts',
+]
 /** What tools/generate writes: if it is gone, an unchanged hash means nothing. */
 const GENERATED = ['src/api/generated', 'src/apiserver/openapi/generated', 'src/apiserver/protobuf/generated']
 const STAMPS = path.join(ROOT, '.cache', 'build')

@@ -91,7 +91,7 @@ describe('the DNS specification', () => {
     const found = (await resolver.resolve(name, type)) as readonly unknown[]
     const plain = found.map((one) =>
       typeof one === 'object' && one !== null && 'port' in one
-        ? { name: (one as { name: string }).name, port: (one as { port: number }).port }
+        ? { name: 'name' in one && one.name, port: one.port }
         : one,
     )
     expect(plain.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual(expected)

@@ -1,0 +1,158 @@
+/** One node in this process: pod network, container runtime, kubelet, service proxy and DNS, each with its own identity. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { systemRandom } from '../base/random.ts'
+import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts'
+import { connectionOf, loadKubeconfig } from '../client/kubeconfig.ts'
+import { startClusterDns } from '../cluster-dns/cluster-dns.ts'
+import { startBuiltinRuntime } from '../container-runtime/builtin-runtime.ts'
+import { hostImage } from '../container-runtime/host-image.ts'
+import type { ContainerRuntime } from '../container-runtime/runtime.ts'
+import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
+import { CLUSTER_DNS_LABEL, CLUSTER_DNS_PORT } from '../controllers/cluster-dns-service.ts'
+import { kernelMounter } from '../kubelet/kernel-mounter.ts'
+import { startKubelet } from '../kubelet/kubelet.ts'
+import { kernelLinux } from '../linux/kernel-linux.ts'
+import { startSyscallAgents } from '../linux/syscall-agent.ts'
+import type { NetworkBackendName } from '../pod-network/backends.ts'
+import { startNodeNetwork } from '../pod-network/node-network.ts'
+import type { PodNetwork } from '../pod-network/pod-network.ts'
+import type { ProxyMode } from '../service-proxy/backend.ts'
+import { startServiceProxy } from '../service-proxy/service-proxy.ts'
+import { AsyncDisposables } from './async-disposables.ts'
+import { type NodeSettings, type NodeUser, nodeKubeconfigPath } from './node-settings.ts'
+
+/** Disposing lets go of everything and leaves it running: the next process adopts it. */
+export interface RunningNode extends AsyncDisposable {
+  /** Ends all pods and takes away what the node put into the kernel. */
+  remove(): Promise<void>
+}
+
+export async function startNode(settings: NodeSettings, log: Logger): Promise<RunningNode> {
+  const stack = new AsyncDisposables()
+  const removals: (() => Promise<void>)[] = []
+  try {
+    await startParts(settings, log, stack, removals)
+  } catch (error) {
+    await stack.dispose()
+    throw error
+  }
+  return {
+    async remove() {
+      for (const removal of removals.reverse()) await removal()
+    },
+    [Symbol.asyncDispose]: () => stack.dispose(),
+  }
+}
+
+async function startParts(
+  settings: NodeSettings,
+  log: Logger,
+  stack: AsyncDisposables,
+  removals: (() => Promise<void>)[],
+): Promise<void> {
+  const { name, dataDir, address, clusterDns, clusterDomain } = settings
+  const common = { clock: systemClock, random: systemRandom, log }
+  const linux = kernelLinux()
+  const transport = async (user: NodeUser) => stack.use(await transportOf(dataDir, user))
+  const asKubelet = await transport('kubelet')
+
+  const network = stack.use(
+    await startNodeNetwork({
+      ...common,
+      transport: asKubelet,
+      nodeName: name,
+      linux,
+      backend: settings.network as NetworkBackendName,
+      clusterCidr: settings.clusterCidrs.join(','),
+      stateDir: join(dataDir, 'network'),
+    }),
+  )
+  removals.push(() => network.cleanup())
+
+  const runtime = stack.use(
+    await startBuiltinRuntime({
+      ...common,
+      stateDir: join(dataDir, 'containers'),
+      network: sandboxNetwork(network.podNetwork),
+      images: hostImage(join(dataDir, 'images')),
+      cgroupRoot: `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`,
+    }),
+  )
+  removals.push(() => removeSandboxes(runtime))
+
+  const agents = stack.use(await startSyscallAgents())
+  const kubelet = stack.use(
+    await startKubelet({
+      ...common,
+      transport: asKubelet,
+      nodeName: name,
+      runtime,
+      rootDir: join(dataDir, 'kubelet'),
+      nodeAddresses: [address],
+      clusterDns: [clusterDns],
+      clusterDomain,
+      labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
+      mounter: kernelMounter(agents),
+    }),
+  )
+  // First of all the kubelet stops: it would start anew what is ended behind its back.
+  removals.push(async () => kubelet[Symbol.asyncDispose]())
+
+  const proxy = stack.use(
+    await startServiceProxy({
+      ...common,
+      transport: await transport('kube-proxy'),
+      nodeName: name,
+      mode: settings.proxyMode as ProxyMode,
+      linux,
+      localDetector: { by: 'cidr', cidrs: settings.clusterCidrs },
+      nodeIPs: [address],
+      serviceCIDRs: settings.serviceCidrs,
+    }),
+  )
+  removals.push(() => proxy.cleanup())
+
+  stack.use(
+    await startClusterDns({
+      ...common,
+      transport: await transport('cluster-dns'),
+      listen: [{ host: address, port: CLUSTER_DNS_PORT }],
+      upstreams: settings.upstreamDns,
+      zone: clusterDomain,
+      serviceAddress: clusterDns,
+    }),
+  )
+}
+
+async function transportOf(dataDir: string, user: NodeUser): Promise<HttpTransport> {
+  const connection = await connectionOf(await loadKubeconfig([nodeKubeconfigPath(dataDir, user)]))
+  return createHttpTransport({ ...connection, clock: systemClock, userAgent: `sampan-${user}` })
+}
+
+/** The runtime's words for the pod network. */
+function sandboxNetwork(network: PodNetwork): SandboxNetwork {
+  return {
+    async attach({ sandboxId, metadata, portMappings }) {
+      const hostPorts = portMappings
+        .filter(({ hostPort }) => hostPort > 0)
+        .map(({ protocol, hostPort, containerPort, hostIp }) => ({
+          protocol,
+          hostPort,
+          containerPort,
+          ...(hostIp !== undefined && { hostIP: hostIp }),
+        }))
+      const { namespace, name, uid } = metadata
+      const { netnsPath, addresses } = await network.attach({ namespace, name, uid, sandboxId, hostPorts })
+      return { netnsPath, ips: addresses }
+    },
+    detach: (sandboxId) => network.detach(sandboxId),
+  }
+}
+
+async function removeSandboxes(runtime: ContainerRuntime): Promise<void> {
+  const sandboxes = await runtime.listPodSandbox()
+  await Promise.all(sandboxes.map(({ id }) => runtime.removePodSandbox(id)))
+}
