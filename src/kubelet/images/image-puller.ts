@@ -115,7 +115,8 @@ export class ImagePuller {
     this.#backoff.next(key, now, now)
     this.#lastErrors.set(key, `ErrImagePull: ${message}`)
     record(pod, container, 'Warning', 'Failed', `Failed to pull image "${container.image}": ${message}`)
-    return new ImageError('ErrImagePull', message, this.#backoff.waitUntil(key, now))
+    // Half-way through the wait the status says that it is one.
+    return new ImageError('ErrImagePull', message, (now + (this.#backoff.waitUntil(key, now) ?? now)) / 2)
   }
 
   /** Each credential that fits is tried; without any, as nobody in particular. */

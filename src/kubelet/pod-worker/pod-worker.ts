@@ -3,6 +3,7 @@ import type { Pod } from '../../api/generated/core-v1.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { deepEqual } from '../../base/deep-equal.ts'
 import type { ProbeType } from '../probes/probe-loop.ts'
 import { isTerminalPhase } from '../status/pod-phase.ts'
 import { podLogDirectory } from './pod-paths.ts'
@@ -65,7 +66,13 @@ export class PodWorker {
 
   /** The pod changed in the API. */
   update(pod: Pod): void {
+    const isOwnEcho = !asksForMore(this.state.pod, pod)
     this.state.pod = pod
+    if (isOwnEcho) {
+      // Others may have set conditions that readiness gates wait for.
+      if (!this.state.isStopped && this.#isAdmitted) this.state.report()
+      return
+    }
     this.#areVolumesStale = true
     if (!this.#mustEnd()) this.#context.source.refer(pod)
     this.#interrupt()
@@ -247,4 +254,19 @@ export class PodWorker {
       if (!(error instanceof ApiError && (error.code === 404 || error.code === 409))) throw error
     }
   }
+}
+
+/** Whether something changed that a kubelet acts on; most changes are echoes of the status it wrote itself. */
+function asksForMore(old: Pod, current: Pod): boolean {
+  const { metadata: before, status } = old
+  const { metadata: after, status: next } = current
+  return (
+    before.generation !== after.generation ||
+    before.deletionTimestamp !== after.deletionTimestamp ||
+    before.deletionGracePeriodSeconds !== after.deletionGracePeriodSeconds ||
+    isTerminalPhase(status?.phase) !== isTerminalPhase(next?.phase) ||
+    !deepEqual(before.labels, after.labels) ||
+    !deepEqual(before.annotations, after.annotations) ||
+    !deepEqual(old.spec, current.spec)
+  )
 }
