@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Transport } from '../client/transport.ts'
+import type { Store } from '../store/store.ts'
 import type { AdmissionPlugin } from './admission/plugin.ts'
 import { issuerDiscoveryPaths } from './authentication/issuer-discovery.ts'
 import { type Authentication, type AuthenticationOptions, startAuthentication } from './authentication/start.ts'
@@ -17,6 +18,7 @@ import type { ResourceRequest } from './registry/request.ts'
 import type { CacheFeed } from './watch-cache/cache-feed.ts'
 
 export interface SecurityOptions {
+  readonly store: Store
   readonly clock: Clock
   readonly random: Random
   readonly authentication?: AuthenticationOptions
@@ -65,6 +67,6 @@ export async function startSecurity(options: SecurityOptions, feed: CacheFeed, s
       const resource = { group: kind.group, version: kind.version, resource: kind.plural, namespace, name }
       return authorize(authorizer, user, { verb: 'create', resource: { ...resource, subresource: '' } })
     },
-    bootstrap: (transport) => reconcileDefaultRoles(transport, feed),
+    bootstrap: (transport) => reconcileDefaultRoles({ transport, store: options.store, feed, clock, random }),
   }
 }
