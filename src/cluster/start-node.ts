@@ -58,11 +58,13 @@ async function startParts(
   const linux = kernelLinux()
   const transport = async (user: NodeUser) => stack.use(await transportOf(dataDir, user))
   const asKubelet = await transport('kubelet')
+  const asProxy = await transport('kube-proxy')
 
   const network = stack.use(
     await startNodeNetwork({
       ...common,
       transport: asKubelet,
+      nodesTransport: asProxy,
       nodeName: name,
       linux,
       backend: settings.network as NetworkBackendName,
@@ -104,7 +106,7 @@ async function startParts(
   const proxy = stack.use(
     await startServiceProxy({
       ...common,
-      transport: await transport('kube-proxy'),
+      transport: asProxy,
       nodeName: name,
       mode: settings.proxyMode as ProxyMode,
       linux,

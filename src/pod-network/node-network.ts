@@ -19,7 +19,10 @@ import type { PodNetwork } from './pod-network.ts'
 import { SandboxRecords } from './sandboxes/sandbox-records.ts'
 
 export interface NodeNetworkOptions {
+  /** As the node: for what it tells of itself. */
   readonly transport: Transport
+  /** As somebody who may read all Nodes, which a node itself may not; `transport` unless given. */
+  readonly nodesTransport?: Transport
   readonly nodeName: string
   readonly linux: Linux
   /** How packets go from node to node. */
@@ -57,7 +60,14 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   const clusterCIDRs = options.clusterCidr.split(',').map((cidr) => cidr.trim())
   const backend = chooseBackend(options, clusterCIDRs)
   const podNetwork = openPodNetwork(options, clusterCIDRs)
-  const nodes = startInformer<Node>({ transport, resource: nodeKind, clock, random, log, transform: slimNode })
+  const nodes = startInformer<Node>({
+    transport: options.nodesTransport ?? transport,
+    resource: nodeKind,
+    clock,
+    random,
+    log,
+    transform: slimNode,
+  })
   const bridge = options.bridge ?? DEFAULT_BRIDGE
   const loop = new NodeLoop({ ...options, clusterCIDRs, bridge, backend, podNetwork, nodes, linux })
   loop.start()

@@ -54,7 +54,7 @@ export class LocalNetwork {
     using network = options.linux.openRtnetlink()
     const name = bridgeName(options.id)
     const bridge = network.link(name) ?? network.addLink({ kind: 'bridge', name, up: true })
-    const known = network.addresses().find(({ link }) => link === bridge.index)
+    const known = network.addresses().find(({ link, address }) => link === bridge.index && !address.includes(':'))
     const subnet = known ? subnetOf(known.address) : freeSubnet(network)
     if (!known) network.addAddress({ link: bridge.index, address: `${addressIn(subnet, 1)}/${PREFIX}` })
     const opened = new LocalNetwork(options, subnet, bridge.index)
