@@ -12,12 +12,15 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AgentChannel } from './agent/channel.ts'
 import { agentExecutable } from './agent/elf.ts'
-import { FIRST_CONTROL } from './agent/layout.ts'
+import { FIRST_CONTROL, MEMORY } from './agent/layout.ts'
 import { listenForAgents, type Rendezvous } from './agent/rendezvous.ts'
 import { ownArchitecture } from './syscall-numbers.ts'
 
 export { AgentChannel, AgentGone } from './agent/channel.ts'
 export type { SyscallArgument } from './agent/request.ts'
+
+/** Where the first argument that is not a number lies in the memory of the agent. */
+export const AGENT_DATA = MEMORY.data
 
 export interface Agent {
   /** As the agent that forked it sees it. */

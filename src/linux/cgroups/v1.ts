@@ -135,6 +135,8 @@ function mountsOf(controllers: ReadonlyMap<string, string>): CgroupMount[] {
   if (controllers.size === 0) return []
   const together = new Map<string, string[]>()
   for (const [controller, mountpoint] of controllers) {
+    // In the others a container is in the node's own group, which is none of its business.
+    if (!USED.includes(controller)) continue
     const group = together.get(mountpoint)
     if (group) group.push(controller)
     else together.set(mountpoint, [controller])

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Cgroups } from '../../linux/cgroups.ts'
+import type { ContainerState } from '../runtime.ts'
+import { codeOfStatus } from './exec.ts'
+import { LogWriter } from './log-writer.ts'
+import { ContainerOutput } from './output.ts'
+import { openReader, signalThrough } from './pipes.ts'
+import {
+  type ContainerRecord,
+  type ExitRecord,
+  readRecord,
+  removeFolder,
+  type StartRecord,
+  writeRecord,
+} from './records.ts'
+import { FILES } from './shim.ts'
+
+export interface ContainerContext {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly cgroups: Cgroups
+  onExit(container: BuiltinContainer): void
+}
+
+/** How long the last output of an ended container is awaited. */
+const DRAIN_MS = 5000
+const GROUP_RETRY_MS = 20
+const GROUP_RETRIES = 100
+
+/** A container of this machine, whether this process started it or found it. */
+export class BuiltinContainer {
+  readonly record: ContainerRecord
+  readonly folder: string
+  private readonly context: ContainerContext
+  started: StartRecord | undefined
+  exit: ExitRecord | undefined
+  output: ContainerOutput | undefined
+  private alive: Socket | undefined
+  private leaving = false
+  /** Resolves when the container has exited and its record says how. */
+  readonly exited: Promise<void>
+  private settleExited: () => void = () => {}
+
+  constructor(record: ContainerRecord, folder: string, context: ContainerContext) {
+    this.record = record
+    this.folder = folder
+    this.context = context
+    this.exited = new Promise((resolve) => {
+      this.settleExited = resolve
+    })
+  }
+
+  get id(): string {
+    return this.record.id
+  }
+
+  get state(): ContainerState {
+    if (this.exit) return 'EXITED'
+    return this.started ? 'RUNNING' : 'CREATED'
+  }
+
+  /** Reads its output from now on, and learns of its end. The shim must be there. */
+  follow(): void {
+    const { clock, log } = this.context
+    const onLogError = (error: unknown) => log.warn('cannot write a container log', { container: this.id, error })
+    this.output = new ContainerOutput(
+      this.folder,
+      this.record.config.tty,
+      new LogWriter(this.record.logPath, clock),
+      onLogError,
+    )
+    this.alive = openReader(path.join(this.folder, FILES.alive))
+    this.alive.on('error', () => {}).resume()
+    this.alive.on('close', () => {
+      if (!this.leaving && this.started) void this.onEnd()
+    })
+  }
+
+  /** The program runs. If it has ended already, that is noticed now. */
+  onStarted(started: StartRecord): void {
+    writeRecord(this.folder, 'started', started)
+    this.started = started
+    if (this.alive?.destroyed) void this.onEnd()
+  }
+
+  /** What an earlier process of ours has left. */
+  adopt(bootId: string): void {
+    this.exit = readRecord<ExitRecord>(this.folder, 'exit')
+    this.started = readRecord<StartRecord>(this.folder, 'started')
+    if (this.exit) {
+      this.settleExited()
+    } else if (this.record.bootId !== bootId) {
+      if (this.started) this.finish({ exitCode: 255, reason: 'Unknown', finishedAt: this.started.startedAt })
+    } else if (this.started) {
+      this.follow()
+    } else if (existsSync(path.join(this.folder, FILES.alive))) {
+      this.context.cgroups.kill(this.record.cgroup)
+      this.fail('the runtime ended while the container was starting')
+    }
+  }
+
+  /** It never ran. */
+  fail(message: string): void {
+    this.output?.close()
+    this.alive?.destroy()
+    signalThrough(path.join(this.folder, FILES.release))
+    this.finish({ exitCode: 128, reason: 'StartError', finishedAt: this.context.clock.now(), message })
+  }
+
+  /** Stops following, leaves the container running. */
+  leave(): void {
+    this.leaving = true
+    this.output?.close()
+    this.alive?.destroy()
+  }
+
+  async remove(): Promise<void> {
+    this.leave()
+    await this.removeGroup()
+    removeFolder(this.folder)
+  }
+
+  private async onEnd(): Promise<void> {
+    const { cgroups, clock, log } = this.context
+    // With the node's or the pod's processes in sight, others of the container may be left, and hold its output open.
+    cgroups.kill(this.record.cgroup)
+    await Promise.race([this.output?.ended, clock.sleep(DRAIN_MS)])
+    if (this.leaving) return
+    this.output?.close()
+    const oomKilled = cgroups.oomKills(this.record.cgroup) > 0
+    this.finish(this.exitRecord(oomKilled))
+    signalThrough(path.join(this.folder, FILES.release))
+    await this.removeGroup().catch((error) => log.warn('cannot remove a cgroup', { container: this.id, error }))
+  }
+
+  private exitRecord(oomKilled: boolean): ExitRecord {
+    const file = path.join(this.folder, FILES.exit)
+    try {
+      const exitCode = codeOfStatus(readFileSync(file).readInt32LE(0))
+      const reason = oomKilled ? 'OOMKilled' : exitCode === 0 ? 'Completed' : 'Error'
+      return { exitCode, finishedAt: statSync(file).mtimeMs, reason }
+    } catch {
+      // Somebody killed the shim: how the container ended nobody knows.
+      return { exitCode: 255, finishedAt: this.context.clock.now(), reason: oomKilled ? 'OOMKilled' : 'Unknown' }
+    }
+  }
+
+  private finish(exit: ExitRecord): void {
+    writeRecord(this.folder, 'exit', exit)
+    this.exit = exit
+    this.settleExited()
+    this.context.onExit(this)
+  }
+
+  /** The kernel takes a moment to let go of a group whose last process has just ended. */
+  private async removeGroup(): Promise<void> {
+    for (let i = 0; i < GROUP_RETRIES; i++) {
+      if (this.context.cgroups.remove(this.record.cgroup)) return
+      this.context.cgroups.kill(this.record.cgroup)
+      await this.context.clock.sleep(GROUP_RETRY_MS)
+    }
+    throw new Error(`cgroup ${this.record.cgroup} is busy`)
+  }
+}

@@ -1,0 +1,161 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import type { ContainerConfig, LinuxContainerResources } from '../container-config.ts'
+import { type Container, type ContainerEventType, type ContainerStatus, RuntimeError } from '../runtime.ts'
+import type { RuntimeContext } from './builtin-runtime.ts'
+import { BuiltinContainer, type ContainerContext } from './container.ts'
+import type { Passwd } from './identity.ts'
+import { type ContainerRecord, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
+import { killQuietly, startContainerProcess } from './start-container.ts'
+import { stopSignal } from './stop-signal.ts'
+
+type Emit = (type: ContainerEventType, containerId: string, sandboxId: string) => void
+
+/** All containers of this machine, in files and in memory. */
+export class Containers {
+  private readonly context: RuntimeContext
+  private readonly emit: Emit
+  private readonly own: ContainerContext
+  private readonly all = new Map<string, BuiltinContainer>()
+  private readonly bySandbox = new Map<string, Set<BuiltinContainer>>()
+  /** Users and groups of images, by their layers: these never change. */
+  private readonly passwd = new Map<string, Passwd>()
+
+  constructor(context: RuntimeContext, emit: Emit) {
+    this.context = context
+    this.emit = emit
+    const { clock, log, cgroups, records } = context
+    const onExit = (container: BuiltinContainer) => emit('STOPPED', container.id, container.record.sandboxId)
+    this.own = { clock, log, cgroups, onExit }
+    for (const id of records.containerIds()) {
+      const folder = records.containerFolder(id)
+      const record = readRecord<ContainerRecord>(folder, 'container')
+      if (!record) removeFolder(folder)
+      else this.add(new BuiltinContainer(record, folder, this.own)).adopt(context.bootId)
+    }
+  }
+
+  get(id: string): BuiltinContainer {
+    const container = this.all.get(id)
+    if (!container) throw new RuntimeError('NotFound', `container "${id}" not found`)
+    return container
+  }
+
+  running(id: string): BuiltinContainer {
+    const container = this.get(id)
+    if (container.state === 'RUNNING') return container
+    throw new RuntimeError('FailedPrecondition', `container is in CONTAINER_${container.state} state`)
+  }
+
+  find = (id: string) => this.all.get(id)
+  values = () => [...this.all.values()]
+  ofSandbox = (sandboxId: string) => [...(this.bySandbox.get(sandboxId) ?? [])]
+
+  create(id: string, sandbox: SandboxRecord, config: ContainerConfig): BuiltinContainer {
+    const folder = this.context.records.containerFolder(id)
+    mkdirSync(folder, { mode: 0o711 })
+    const record: ContainerRecord = {
+      id,
+      sandboxId: sandbox.id,
+      config,
+      createdAt: this.context.clock.now(),
+      bootId: this.context.bootId,
+      logPath: path.join(sandbox.config.logDirectory, config.logPath),
+      cgroup: `${sandbox.config.cgroupParent}/${id}`,
+    }
+    writeRecord(folder, 'container', record)
+    return this.add(new BuiltinContainer(record, folder, this.own))
+  }
+
+  async start(container: BuiltinContainer, sandbox: SandboxRecord): Promise<void> {
+    const { record, folder } = container
+    if (container.state !== 'CREATED')
+      throw new RuntimeError('FailedPrecondition', `container is in CONTAINER_${container.state} state`)
+    const { images, records, cgroups, log } = this.context
+    try {
+      const image = await images.content(record.config.imageId, sandbox.config.annotations)
+      const missing = cgroups.create(record.cgroup, record.config.resources)
+      if (missing.length > 0) log.warn('limits are not enforced on this machine', { container: record.id, missing })
+      const key = image.layers.join(':')
+      const passwd = this.passwd.get(key)
+      const sandboxFolder = records.sandboxFolder(sandbox.id)
+      const onPrepared = () => container.follow()
+      const start = { record, folder, sandbox, sandboxFolder, image, onPrepared, ...(passwd ? { passwd } : {}) }
+      const result = await startContainerProcess(this.context, start)
+      this.passwd.set(key, result.passwd)
+      container.onStarted(result.started)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      container.fail(message)
+      cgroups.kill(record.cgroup)
+      if (error instanceof RuntimeError) throw error
+      throw new RuntimeError('Internal', message, { cause: error })
+    }
+    this.emit('STARTED', record.id, record.sandboxId)
+  }
+
+  async stop(container: BuiltinContainer, graceSeconds: number): Promise<void> {
+    const { clock, cgroups } = this.context
+    const { started, record } = container
+    if (container.state !== 'RUNNING' || !started) return
+    if (graceSeconds > 0) {
+      killQuietly(started.pid, stopSignal(started.stopSignal))
+      const timer = new AbortController()
+      const grace = clock.sleep(graceSeconds * 1000, timer.signal).catch(() => {})
+      await Promise.race([container.exited, grace])
+      timer.abort()
+      if (container.exit) return
+    }
+    killQuietly(started.pid)
+    cgroups.kill(record.cgroup)
+    await container.exited
+  }
+
+  async remove(container: BuiltinContainer): Promise<void> {
+    await container.remove()
+    this.all.delete(container.id)
+    const siblings = this.bySandbox.get(container.record.sandboxId)
+    siblings?.delete(container)
+    if (siblings?.size === 0) this.bySandbox.delete(container.record.sandboxId)
+  }
+
+  update(container: BuiltinContainer, resources: LinuxContainerResources): void {
+    const missing = this.context.cgroups.update(container.record.cgroup, resources)
+    if (missing.length > 0) throw new RuntimeError('Internal', `cannot change ${missing.join(', ')}`)
+  }
+
+  leave(): void {
+    for (const container of this.all.values()) container.leave()
+  }
+
+  describe(container: BuiltinContainer): Container {
+    const { id, sandboxId, config, createdAt } = container.record
+    const { name, attempt, image, imageId, labels, annotations } = config
+    return { id, sandboxId, name, attempt, image, imageId, state: container.state, createdAt, labels, annotations }
+  }
+
+  status(container: BuiltinContainer): ContainerStatus {
+    const { started, exit, record } = container
+    return {
+      ...this.describe(container),
+      logPath: record.logPath,
+      ...(started ? startedFields(started, exit !== undefined) : {}),
+      ...exit,
+    }
+  }
+
+  private add(container: BuiltinContainer): BuiltinContainer {
+    this.all.set(container.id, container)
+    const { sandboxId } = container.record
+    const siblings = this.bySandbox.get(sandboxId)
+    if (siblings) siblings.add(container)
+    else this.bySandbox.set(sandboxId, new Set([container]))
+    return container
+  }
+}
+
+function startedFields(started: NonNullable<BuiltinContainer['started']>, ended: boolean) {
+  const { uid, gid, groups } = started.process.identity
+  const user = { uid, gid, supplementalGroups: groups }
+  return { startedAt: started.startedAt, user, ...(ended ? {} : { pid: started.pid }) }
+}

@@ -1,0 +1,58 @@
+/**
+ * Where a volume goes in a container. The path leads through folders that the image or another volume fills, so it is
+ * walked after the root has changed, never through a magic link of /proc, and ends as a descriptor.
+ */
+import path from 'node:path'
+import { AT_FDCWD, O, openResolved, RESOLVE_NO_MAGICLINKS } from '../../linux/mounts.ts'
+import type { AgentChannel } from '../../linux/syscall-agent.ts'
+import { errnoName } from '../../linux/system-error.ts'
+import { RuntimeError } from '../runtime.ts'
+
+const S_IFREG = 0o100000
+const PROC_MAGIC = 0x9fa0
+const MAX_LINKS = 40
+
+/** Made if it is missing; refused inside /proc, where a volume could fake what the container is kept from. */
+export async function mountTarget(agent: AgentChannel, target: string, kind: 'file' | 'folder'): Promise<number> {
+  const clean = path.posix.join('/', target)
+  const descriptor = await openOrMake(agent, clean, kind, 0)
+  const { bytes } = await agent.answer('fstatfs', [descriptor, { out: 120 }])
+  if (Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC)
+    throw new RuntimeError('InvalidArgument', `"${target}" cannot be mounted because it is inside /proc`)
+  return descriptor
+}
+
+const find = (agent: AgentChannel, place: string) => openResolved(agent, place, O.PATH, RESOLVE_NO_MAGICLINKS)
+
+async function openOrMake(agent: AgentChannel, place: string, kind: 'file' | 'folder', links: number): Promise<number> {
+  const found = await find(agent, place)
+  if (found >= 0) return found
+  if (errnoName(-found) !== 'ENOENT' || links > MAX_LINKS || place === '/') throw unusable(place, -found)
+  const parent = await openOrMake(agent, path.posix.dirname(place), 'folder', links + 1)
+  const name = path.posix.basename(place)
+  const made = await make(agent, parent, name, kind)
+  if (made < 0 && errnoName(-made) !== 'EEXIST') throw unusable(place, -made)
+  const opened = await find(agent, place)
+  if (opened >= 0) return opened
+  // It is there and yet is not: a link to what is to be made. Its text counts from the root of the container.
+  const text = await agent.answer('readlinkat', [parent, name, { out: 4096 }, 4096], { soft: true, resultLength: true })
+  if (text.result <= 0) throw unusable(place, -opened)
+  return openOrMake(agent, path.posix.resolve(path.posix.dirname(place), text.bytes.toString()), kind, links + 1)
+}
+
+function make(agent: AgentChannel, parent: number, name: string, kind: 'file' | 'folder'): Promise<number> {
+  if (kind === 'folder') return agent.call('mkdirat', [parent, name, 0o755], { soft: true })
+  return agent.call('mknodat', [parent, name, S_IFREG | 0o644, 0], { soft: true })
+}
+
+const unusable = (place: string, errno: number) =>
+  new RuntimeError('InvalidArgument', `mount point ${place}: ${errnoName(errno)}`)
+
+/** A folder that must not be a link: the places of the kernel's own file systems. */
+export async function ownFolder(agent: AgentChannel, folder: string): Promise<void> {
+  agent.tell('mkdirat', [AT_FDCWD, folder, 0o755])
+  const RESOLVE_NO_SYMLINKS = 4
+  const opened = await openResolved(agent, folder, O.PATH, RESOLVE_NO_SYMLINKS)
+  if (opened < 0) throw unusable(folder, -opened)
+  agent.tell('close', [opened])
+}

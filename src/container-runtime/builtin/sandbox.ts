@@ -1,0 +1,114 @@
+/** A pod's shared namespaces, kept alive by files they are mounted on: no process waits in a sandbox. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { makeFifo, openAs, writeFileBy } from '../../linux/agent-files.ts'
+import { CLONE, MNT_DETACH, MS, O } from '../../linux/mounts.ts'
+import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
+import { RuntimeError } from '../runtime.ts'
+import type { DnsConfig, PodSandboxConfig } from '../sandbox-config.ts'
+
+const SHARED_MEMORY = 'mode=1777,size=65536k'
+const SIGCHLD = 17
+const SIG_IGN = 1
+
+/** Makes the folder's namespaces; returns the process that holds a shared PID namespace, if there is one. */
+export async function makeSandbox(
+  agents: SyscallAgents,
+  folder: string,
+  config: PodSandboxConfig,
+  netnsPath: string | undefined,
+): Promise<number | undefined> {
+  mkdirSync(path.join(folder, 'ns'), { recursive: true, mode: 0o711 })
+  mkdirSync(path.join(folder, 'shm'))
+  writeFileSync(path.join(folder, 'hostname'), `${config.hostname}\n`)
+  writeFileSync(path.join(folder, 'resolv.conf'), resolvConf(config.dns))
+  const { ipc, network } = config.namespaces
+  const flags = (ipc === 'POD' ? CLONE.NEWIPC : 0) | (network === 'POD' ? CLONE.NEWUTS : 0)
+  const { channel } = await agents.fork(flags)
+  try {
+    await furnish(channel, folder, config, netnsPath)
+  } finally {
+    channel.close()
+  }
+  return config.namespaces.pid === 'POD' ? await holdPidNamespace(agents, folder) : undefined
+}
+
+async function furnish(
+  agent: AgentChannel,
+  folder: string,
+  config: PodSandboxConfig,
+  netnsPath: string | undefined,
+): Promise<void> {
+  const { ipc, network } = config.namespaces
+  const steps: Promise<unknown>[] = []
+  if (network === 'POD')
+    steps.push(
+      agent.call('sethostname', [config.hostname, Buffer.byteLength(config.hostname)]),
+      keep(agent, folder, 'uts'),
+    )
+  if (ipc === 'POD') {
+    steps.push(keep(agent, folder, 'ipc'))
+    const flags = MS.NOSUID | MS.NODEV | MS.NOEXEC
+    steps.push(agent.call('mount', ['shm', path.join(folder, 'shm'), 'tmpfs', flags, SHARED_MEMORY]))
+  }
+  if (netnsPath) {
+    steps.push(openAs(agent, 20, netnsPath, O.RDONLY))
+    steps.push(agent.call('setns', [20, CLONE.NEWNET]))
+  }
+  await Promise.all(steps)
+  for (const [name, value] of Object.entries(config.sysctls)) await setSysctl(agent, name, value)
+}
+
+/** Namespaced settings are those of whoever writes them. */
+async function setSysctl(agent: AgentChannel, name: string, value: string): Promise<void> {
+  if (name.includes('/') && name.includes('..'))
+    throw new RuntimeError('InvalidArgument', `sysctl "${name}" is not a name`)
+  // A name may be written with slashes, and then a dot is part of it: net/ipv4/conf/eth0.1/forwarding.
+  const file = name.includes('/') ? name : name.replaceAll('.', '/')
+  try {
+    await writeFileBy(agent, `/proc/sys/${file}`, value)
+  } catch (error) {
+    throw new RuntimeError('InvalidArgument', `sysctl "${name}": ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function keep(agent: AgentChannel, folder: string, name: string, pid = 'self'): Promise<number> {
+  const file = path.join(folder, 'ns', name)
+  writeFileSync(file, '')
+  return agent.call('mount', [`/proc/${pid}/ns/${name}`, file, null, MS.BIND, null])
+}
+
+/** A PID namespace needs a first process: an agent that waits for ever and reaps whoever is left to it. */
+async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<number> {
+  const { channel, pid } = await agents.fork(CLONE.NEWPID)
+  const ignore = Buffer.alloc(32)
+  ignore.writeBigUInt64LE(BigInt(SIG_IGN), 0)
+  const wake = path.join(folder, 'pause')
+  try {
+    await makeFifo(channel, wake)
+    await keep(agents.host, folder, 'pid', String(pid))
+    await openAs(channel, 20, wake, O.RDWR)
+    await channel.call('rt_sigaction', [SIGCHLD, ignore, 0, 8])
+    channel.tell('prctl', [15, 'pause', 0, 0, 0])
+    channel.tell('read', [20, { out: 8 }, 1])
+    channel.tell('exit_group', [0])
+    return pid
+  } finally {
+    channel.close()
+  }
+}
+
+/** Lets go of the namespaces; the kernel ends each when its last user has gone. */
+export async function unmountSandbox(agents: SyscallAgents, folder: string): Promise<void> {
+  const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'shm'].map((name) => path.join(folder, name))
+  await Promise.all(places.map((place) => agents.host.call('umount2', [place, MNT_DETACH], { soft: true })))
+  rmSync(path.join(folder, 'ns'), { recursive: true, force: true })
+}
+
+function resolvConf(dns: DnsConfig): string {
+  const lines: string[] = []
+  if (dns.searches.length > 0) lines.push(`search ${dns.searches.join(' ')}`)
+  for (const server of dns.servers) lines.push(`nameserver ${server}`)
+  if (dns.options.length > 0) lines.push(`options ${dns.options.join(' ')}`)
+  return lines.map((line) => `${line}\n`).join('')
+}

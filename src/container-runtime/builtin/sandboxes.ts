@@ -1,0 +1,117 @@
+import { rmSync } from 'node:fs'
+import type { Clock } from '../../base/clock.ts'
+import type { Cgroups } from '../../linux/cgroups.ts'
+import type { SyscallAgents } from '../../linux/syscall-agent.ts'
+import { type PodSandbox, RuntimeError } from '../runtime.ts'
+import type { PodSandboxConfig } from '../sandbox-config.ts'
+import type { SandboxNetwork } from '../sandbox-network.ts'
+import { type Records, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
+import { makeSandbox, unmountSandbox } from './sandbox.ts'
+import { killQuietly } from './start-container.ts'
+
+export interface SandboxContext {
+  readonly records: Records
+  readonly network: SandboxNetwork
+  readonly agents: SyscallAgents
+  readonly cgroups: Cgroups
+  readonly clock: Clock
+  readonly bootId: string
+}
+
+/** All sandboxes of this machine, in files and in memory. */
+export class Sandboxes {
+  private readonly context: SandboxContext
+  private readonly all = new Map<string, SandboxRecord>()
+
+  constructor(context: SandboxContext) {
+    this.context = context
+    for (const id of context.records.sandboxIds()) {
+      const folder = context.records.sandboxFolder(id)
+      const record = readRecord<SandboxRecord>(folder, 'sandbox')
+      // A sandbox without a whole record was never told to anyone.
+      if (record) this.all.set(id, record)
+      else void this.discard(id)
+    }
+  }
+
+  get(id: string): SandboxRecord {
+    const record = this.all.get(id)
+    if (!record) throw new RuntimeError('NotFound', `sandbox "${id}" not found`)
+    return record
+  }
+
+  find = (id: string) => this.all.get(id)
+  values = () => [...this.all.values()]
+
+  isReady(record: SandboxRecord): boolean {
+    return !record.stopped && record.bootId === this.context.bootId
+  }
+
+  describe(record: SandboxRecord): PodSandbox {
+    const { metadata, labels, annotations } = record.config
+    const state = this.isReady(record) ? 'READY' : 'NOTREADY'
+    return { id: record.id, metadata, state, createdAt: record.createdAt, labels, annotations }
+  }
+
+  async run(id: string, config: PodSandboxConfig): Promise<SandboxRecord> {
+    const { records, network, agents, cgroups, clock, bootId } = this.context
+    if (config.namespaces.user)
+      throw new RuntimeError('Unimplemented', 'user namespaces are not supported by the builtin runtime')
+    const folder = records.sandboxFolder(id)
+    try {
+      cgroups.create(config.cgroupParent, config.resources ?? {})
+      const { metadata, portMappings, annotations } = config
+      const attached =
+        config.namespaces.network === 'POD'
+          ? await network.attach({ sandboxId: id, metadata, portMappings, annotations })
+          : undefined
+      const pausePid = await makeSandbox(agents, folder, config, attached?.netnsPath)
+      const record: SandboxRecord = {
+        id,
+        config,
+        createdAt: clock.now(),
+        bootId,
+        ips: attached?.ips ?? [],
+        ...(attached ? { netnsPath: attached.netnsPath } : {}),
+        ...(pausePid === undefined ? {} : { pausePid }),
+        stopped: false,
+      }
+      this.save(record)
+      return record
+    } catch (error) {
+      await this.discard(id, config).catch(() => {})
+      throw error
+    }
+  }
+
+  async stop(record: SandboxRecord): Promise<void> {
+    const { records, network, agents } = this.context
+    if (record.pausePid !== undefined && this.isReady(record)) killQuietly(record.pausePid)
+    if (record.config.namespaces.network === 'POD') await network.detach(record.id)
+    if (record.stopped) return
+    await unmountSandbox(agents, records.sandboxFolder(record.id))
+    this.save({ ...record, stopped: true })
+  }
+
+  async remove(record: SandboxRecord): Promise<void> {
+    const { records, cgroups } = this.context
+    this.all.delete(record.id)
+    removeFolder(records.sandboxFolder(record.id))
+    const shared = this.values().some(({ config }) => config.cgroupParent === record.config.cgroupParent)
+    if (!shared) cgroups.remove(record.config.cgroupParent)
+  }
+
+  private save(record: SandboxRecord): void {
+    writeRecord(this.context.records.sandboxFolder(record.id), 'sandbox', record)
+    this.all.set(record.id, record)
+  }
+
+  private async discard(id: string, config?: PodSandboxConfig): Promise<void> {
+    const { records, network, agents, cgroups } = this.context
+    const folder = records.sandboxFolder(id)
+    await network.detach(id).catch(() => {})
+    await unmountSandbox(agents, folder)
+    rmSync(folder, { recursive: true, force: true })
+    if (config) cgroups.remove(config.cgroupParent)
+  }
+}

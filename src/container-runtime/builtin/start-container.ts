@@ -1,0 +1,279 @@
+/** From a container's record to its running program. */
+import { mkdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { openAs } from '../../linux/agent-files.ts'
+import type { Cgroups } from '../../linux/cgroups.ts'
+import { AT_FDCWD, CLONE, O, O_DIRECTORY, openResolved, RESOLVE_NO_MAGICLINKS } from '../../linux/mounts.ts'
+import type { Agent, AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
+import { LinuxError } from '../../linux/system-error.ts'
+import type { ImageContent } from '../image-content.ts'
+import { RuntimeError } from '../runtime.ts'
+import { takeCredentials } from './credentials.ts'
+import { devicesOf, kindOf } from './devices.ts'
+import type { Passwd } from './identity.ts'
+import { mountTarget } from './mount-target.ts'
+import { readPasswdFiles } from './passwd-files.ts'
+import { processSettings, seccompFilter } from './process-settings.ts'
+import { becomeProgram } from './program.ts'
+import type { ContainerRecord, ProcessSettings, SandboxRecord, StartRecord } from './records.ts'
+import {
+  enterRootFilesystem,
+  mountCgroups,
+  type RootFilesystem,
+  remountReadonly,
+  type Volume,
+} from './root-filesystem.ts'
+import { FD, FILES, letShimWait, prepareShim } from './shim.ts'
+import { openTerminal, type Terminal, takeDescriptor, takeTerminal } from './terminal.ts'
+
+export interface Machine {
+  readonly agents: SyscallAgents
+  readonly cgroups: Cgroups
+  readonly clock: Clock
+  readonly rootless: boolean
+}
+
+export interface ContainerStart {
+  readonly record: ContainerRecord
+  readonly folder: string
+  readonly sandbox: SandboxRecord
+  readonly sandboxFolder: string
+  readonly image: ImageContent
+  /** Users of this image, if they were read before. */
+  readonly passwd?: Passwd
+  /** The program is about to run: its output can be read. */
+  onPrepared(): void
+}
+
+const PR_SET_PDEATHSIG = 1
+const SIGKILL = 9
+const CLOSE_RANGE_CLOEXEC = 4
+
+export async function startContainerProcess(
+  machine: Machine,
+  start: ContainerStart,
+): Promise<{ started: StartRecord; passwd: Passwd }> {
+  const { config, cgroup } = start.record
+  const volumes = volumesOf(start)
+  for (const name of ['upper', 'work', 'root']) mkdirSync(path.join(start.folder, name), { recursive: true })
+  const shim = await machine.agents.fork()
+  let child: Agent | undefined
+  try {
+    child = await forkContainer(machine, shim.channel, start)
+    const agent = child.channel
+    const joined = machine.cgroups.join(cgroup, child.pid)
+    joined.catch(() => {})
+    await enterRootFilesystem(agent, rootFilesystem(start, volumes, machine.rootless))
+    const passwd = start.passwd ?? (await readPasswdFiles(agent))
+    const settings = processSettings(config, start.image.config, passwd, start.sandbox.config.hostname)
+    const terminal = config.tty ? await openTerminal(agent) : undefined
+    const holder = await startCopiers(machine.agents, shim, child, start, terminal)
+    await joined
+    await setOomScore(child.pid, config.resources.oomScoreAdj)
+    letShimWait(shim.channel, child, start.folder, config.stdin && !config.stdinOnce && !config.tty)
+    await finishSetup(agent, machine, start, settings, terminal)
+    start.onPrepared()
+    await becomeProgram(agent, settings.args, settings.env)
+    const stopSignal = config.stopSignal || start.image.config.stopSignal
+    const started = { pid: child.pid, startedAt: machine.clock.now(), stopSignal, process: settings }
+    return { started: holder ? { ...started, terminal: holder } : started, passwd }
+  } catch (error) {
+    if (child) killQuietly(child.pid)
+    throw inWords(error)
+  } finally {
+    child?.channel.close()
+    shim.channel.close()
+  }
+}
+
+function inWords(error: unknown): unknown {
+  if (!(error instanceof LinuxError)) return error
+  return new RuntimeError('Internal', `unable to start container process: ${error.message}`, { cause: error })
+}
+
+/** The image's own mounts, the pod's /etc files, then the volumes; a volume at the same place wins. */
+function volumesOf({ image, record, sandboxFolder }: ContainerStart): Volume[] {
+  const etc = ['hostname', 'resolv.conf'].map((name) => ({
+    containerPath: `/etc/${name}`,
+    hostPath: path.join(sandboxFolder, name),
+    readonly: record.config.security.readonlyRootfs,
+    propagation: 'PRIVATE' as const,
+  }))
+  const byTarget = new Map(
+    [...image.mounts, ...etc, ...record.config.mounts].map((mount) => [mount.containerPath, mount]),
+  )
+  return [...byTarget.values()].map((mount) => {
+    const kind = kindOf(mount.hostPath)
+    if (kind === undefined)
+      throw new RuntimeError('InvalidArgument', `failed to mount "${mount.hostPath}": no such file or directory`)
+    return { ...mount, kind }
+  })
+}
+
+function rootFilesystem(start: ContainerStart, volumes: readonly Volume[], rootless: boolean): RootFilesystem {
+  const { security, devices } = start.record.config
+  return {
+    layers: start.image.layers,
+    upper: path.join(start.folder, 'upper'),
+    work: path.join(start.folder, 'work'),
+    root: path.join(start.folder, 'root'),
+    volumes,
+    sharedMemory: security.namespaces.ipc === 'NODE' ? '/dev/shm' : path.join(start.sandboxFolder, 'shm'),
+    devices: devicesOf(security.privileged, devices),
+    privileged: security.privileged,
+    rootless,
+    maskedPaths: security.privileged ? [] : security.maskedPaths,
+    readonlyPaths: security.privileged ? [] : security.readonlyPaths,
+  }
+}
+
+/** The container's first process, in its namespaces, still an agent. */
+async function forkContainer(machine: Machine, shim: AgentChannel, start: ContainerStart): Promise<Agent> {
+  const { config } = start.record
+  const ownPid = config.security.namespaces.pid
+  const prepared = prepareShim(shim, { folder: start.folder, stdin: config.stdin, tty: config.tty })
+  const connection = machine.agents.connect(shim, FD.childControl)
+  const namespaces = namespacePaths(start)
+  const entered = namespaces.map(([type, file]) => openAs(shim, FD.namespace + type, file, O.RDONLY))
+  const pid = namespaces.find(([type]) => type === NAMESPACE.pid)
+  if (pid) entered.push(shim.call('setns', [FD.namespace + NAMESPACE.pid, CLONE.NEWPID]))
+  const flags = CLONE.NEWNS | (ownPid === 'CONTAINER' ? CLONE.NEWPID : 0)
+  const child = await machine.agents.forkFrom(shim, connection, flags)
+  const setns = namespaces
+    .filter(([type]) => type !== NAMESPACE.pid)
+    .map(([type]) => child.channel.call('setns', [FD.namespace + type, 0]))
+  try {
+    await Promise.all([prepared, ...entered, ...setns])
+    return child
+  } catch (error) {
+    child.channel.close()
+    throw error
+  }
+}
+
+const NAMESPACE = { ipc: 0, uts: 1, net: 2, pid: 3 } as const
+
+function namespacePaths({ record, sandbox, sandboxFolder }: ContainerStart): (readonly [number, string])[] {
+  const { namespaces } = record.config.security
+  const file = (name: string) => path.join(sandboxFolder, 'ns', name)
+  const paths: (readonly [number, string])[] = []
+  if (namespaces.ipc === 'POD') paths.push([NAMESPACE.ipc, file('ipc')])
+  if (namespaces.network === 'POD') paths.push([NAMESPACE.uts, file('uts')])
+  if (namespaces.network === 'POD' && sandbox.netnsPath) paths.push([NAMESPACE.net, sandbox.netnsPath])
+  if (namespaces.pid === 'POD') paths.push([NAMESPACE.pid, file('pid')])
+  return paths
+}
+
+/** Processes beside the shim that move a terminal's bytes, or keep a standard input open until its end is told. */
+async function startCopiers(
+  agents: SyscallAgents,
+  shim: Agent,
+  child: Agent,
+  start: ContainerStart,
+  terminal: Terminal | undefined,
+): Promise<{ pid: number; descriptor: number } | undefined> {
+  const { stdin, stdinOnce } = start.record.config
+  if (terminal) {
+    const output = await forkCopier(agents, shim.channel, [FD.stdinRead, FD.stdinWrite])
+    const master = await takeDescriptor(output.channel, child.pid, terminal.master)
+    output.channel.tellCopy(master, FD.stdoutWrite)
+    letGo(output.channel)
+    if (stdin) {
+      const input = await forkCopier(agents, shim.channel, [FD.stdoutWrite, FD.stdinRead])
+      input.channel.tellCopy(FD.stdinWrite, await takeDescriptor(input.channel, child.pid, terminal.master))
+      letGo(input.channel)
+    }
+    return { pid: output.pid, descriptor: master }
+  }
+  if (stdin && stdinOnce) {
+    const holder = await forkCopier(agents, shim.channel, [FD.stdoutWrite, FD.stderrWrite, FD.stdinRead])
+    await openAs(holder.channel, FD.namespace, path.join(start.folder, FILES.stdinEnd), O.RDWR)
+    holder.channel.tell('read', [FD.namespace, { out: 8 }, 1])
+    letGo(holder.channel)
+  }
+  return undefined
+}
+
+async function forkCopier(agents: SyscallAgents, shim: AgentChannel, unused: readonly number[]): Promise<Agent> {
+  const copier = await agents.forkFrom(shim, agents.connect(shim, FD.childControl))
+  copier.channel.tell('prctl', [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0])
+  for (const fd of [FD.alive, FD.exit, FD.release, SHIM_CONTROL, ...unused]) copier.channel.tell('close', [fd])
+  return copier
+}
+
+/** The control descriptor of a forked agent. */
+const SHIM_CONTROL = 10
+
+function letGo(channel: AgentChannel): void {
+  channel.tell('exit_group', [0])
+  channel.close()
+}
+
+/** Lowering it needs a privilege that even root may lack; then the container is killed a little earlier than it should. */
+async function setOomScore(pid: number, score: number | undefined): Promise<void> {
+  if (score === undefined) return
+  await writeFile(`/proc/${pid}/oom_score_adj`, String(score)).catch(() => {})
+}
+
+async function finishSetup(
+  agent: AgentChannel,
+  machine: Machine,
+  start: ContainerStart,
+  settings: ProcessSettings,
+  terminal: Terminal | undefined,
+): Promise<void> {
+  const { config } = start.record
+  const { security } = config
+  await agent.call('unshare', [CLONE.NEWCGROUP])
+  await mountCgroups(agent, machine.cgroups.mounts, security.privileged)
+  await makeWorkingFolder(agent, settings.cwd)
+  if (security.readonlyRootfs) await remountReadonly(agent)
+  const steps: Promise<unknown>[] = [agent.call('setsid')]
+  if (terminal) steps.push(takeTerminal(agent, terminal.slave))
+  else {
+    if (config.stdin) steps.push(agent.call('dup3', [FD.stdinRead, 0, 0]))
+    else {
+      steps.push(agent.call('openat', [AT_FDCWD, '/dev/null', O.RDONLY | O.CLOEXEC, 0], { keep: true }))
+      steps.push(agent.call('dup3', [0, 0, 0], { useKept: true }))
+    }
+    steps.push(agent.call('dup3', [FD.stdoutWrite, 1, 0]), agent.call('dup3', [FD.stderrWrite, 2, 0]))
+  }
+  await enterWorkingFolder(agent, settings.cwd)
+  await Promise.all([...steps, ...becomeContainer(agent, settings, machine.rootless)])
+}
+
+/** What a container's program and a command executed in it have in common. */
+export function becomeContainer(agent: AgentChannel, settings: ProcessSettings, rootless: boolean): Promise<unknown>[] {
+  const { identity, capabilities, noNewPrivileges } = settings
+  const seccomp = seccompFilter(settings.seccomp, capabilities)
+  return [
+    agent.call('close_range', [3, 0xffffffff, CLOSE_RANGE_CLOEXEC]),
+    agent.call('umask', [0o22]),
+    takeCredentials(agent, { identity, capabilities, noNewPrivileges, seccomp, singleId: rootless }),
+  ]
+}
+
+async function makeWorkingFolder(agent: AgentChannel, cwd: string): Promise<void> {
+  if (cwd !== '/') agent.tell('close', [await mountTarget(agent, cwd, 'folder')])
+}
+
+/** Never through a link to a descriptor of ours (CVE-2024-21626). */
+export async function enterWorkingFolder(agent: AgentChannel, cwd: string): Promise<void> {
+  const folder = await openResolved(agent, cwd, O.PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS)
+  if (folder < 0)
+    throw new RuntimeError(
+      'InvalidArgument',
+      `failed to chdir to cwd ("${cwd}"): ${new LinuxError(-folder, 'chdir').code}`,
+    )
+  await agent.call('fchdir', [folder])
+}
+
+export function killQuietly(pid: number, signal: NodeJS.Signals | number = 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended meanwhile.
+  }
+}
