@@ -29,12 +29,17 @@ const PROGRAMS = [
   { program: 'diff', package: 'diffutils', for: 'kubectl diff' },
   { program: 'ip', package: 'iproute2', for: 'checking links, addresses and routes' },
   { program: 'nft', package: 'nftables', for: 'checking nftables rules' },
+  { program: 'iptables', package: 'iptables', for: 'pods on CNI plugins' },
+  { program: 'host-local', package: 'containernetworking-plugins', for: 'pods on CNI plugins' },
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
 ]
 
+/** Debian keeps CNI plugins out of the path. */
 const inPath = (program) =>
-  (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
+  [...(process.env.PATH ?? '').split(path.delimiter), '/usr/lib/cni'].some((folder) =>
+    existsSync(path.join(folder, program)),
+  )
 
 const isDebianRoot = () => process.getuid?.() === 0 && existsSync('/etc/debian_version')
 

@@ -83,6 +83,8 @@ export class Lab {
     const port = this.#wires.addLink(cable)
     const network = this.linux.openRtnetlink(inside)
     const { index } = network.link('eth0')!
+    // Machines that have been up for a while have proven their link-local addresses.
+    this.linux.openSysctl(inside).write('net/ipv6/conf/eth0/accept_dad', 0)
     network.changeLink(LOOPBACK_INDEX, { up: true })
     network.changeLink(index, { up: true })
     const addresses = families.map((family) => (family === 'IPv4' ? `10.9.0.${number}` : `fd09::${number}`))
@@ -138,7 +140,7 @@ export class Lab {
     await network[Symbol.asyncDispose]()
   }
 
-  async addPod({ podNetwork }: NodeNetwork, pod: Partial<PodSandbox> = {}): Promise<Pod> {
+  async addPod({ podNetwork }: Pick<NodeNetwork, 'podNetwork'>, pod: Partial<PodSandbox> = {}): Promise<Pod> {
     const sandboxId = pod.sandboxId ?? unique('pod')
     const attached = await podNetwork.attach({
       namespace: 'default',
