@@ -14,7 +14,7 @@ import {
   LIMIT_UNITS,
   META_KEYS,
   type NftExpression,
-  type NftRejectReason,
+  type NftFamily,
   PAYLOAD_BASES,
 } from '../nft-expressions.ts'
 import { FAMILY_NAMES, readData, readVerdict, registerOf, VERDICT_REGISTER } from './attributes.ts'
@@ -27,10 +27,11 @@ import {
   NUMBER_MODES,
   REJECT_CODES,
   REJECT_TCP_RESET,
+  REJECT_TYPES,
   SET_UPDATES,
 } from './expression-writer.ts'
 
-type Decoder = (attributes: Attributes) => NftExpression | undefined
+type Decoder = (attributes: Attributes, family: NftFamily) => NftExpression | undefined
 
 const keyOf = <K extends string>(table: Readonly<Record<K, number>>, value: number | undefined): K | undefined =>
   (Object.keys(table) as K[]).find((key) => table[key] === value)
@@ -108,9 +109,10 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   },
   masq: (a) => ({ expr: 'masquerade', ...(be32In(a, 1) === NAT_RANGE_FULLY_RANDOM && { fullyRandom: true }) }),
   redir: (a) => ({ expr: 'redirect', ...(a.has(1) && { port: register(a, 1) }) }),
-  reject: (a) => {
-    const reason: NftRejectReason | undefined =
-      be32In(a, 1) === REJECT_TCP_RESET ? 'tcp-reset' : keyOf(REJECT_CODES, a.get(2)?.[0])
+  reject: (a, family) => {
+    const type = be32In(a, 1)
+    if (type === REJECT_TCP_RESET) return { expr: 'reject', reason: 'tcp-reset' }
+    const reason = type === REJECT_TYPES[family] ? keyOf(REJECT_CODES[family], a.get(2)?.[0]) : undefined
     return reason && { expr: 'reject', reason }
   },
   counter: (a) => ({ expr: 'counter', packets: Number(be64In(a, 2) ?? 0n), bytes: Number(be64In(a, 1) ?? 0n) }),
@@ -143,13 +145,13 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   notrack: () => ({ expr: 'notrack' }),
 }
 
-export function readExpressions(list: Buffer | undefined): NftExpression[] {
+export function readExpressions(list: Buffer | undefined, family: NftFamily): NftExpression[] {
   const expressions: NftExpression[] = []
   if (!list) return expressions
   eachAttribute(list, 0, (_, element) => {
     const attributes = attributesOf(element)
     const name = textIn(attributes, 1) ?? ''
-    expressions.push(DECODERS[name]?.(nested(attributes, 2)) ?? { expr: 'unknown', name })
+    expressions.push(DECODERS[name]?.(nested(attributes, 2), family) ?? { expr: 'unknown', name })
   })
   return expressions
 }

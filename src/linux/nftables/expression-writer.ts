@@ -1,5 +1,13 @@
 import type { NetlinkWriter } from '../netlink/writer.ts'
-import { COMPARISONS, CT_KEYS, LIMIT_UNITS, META_KEYS, type NftExpression, PAYLOAD_BASES } from '../nft-expressions.ts'
+import {
+  COMPARISONS,
+  CT_KEYS,
+  LIMIT_UNITS,
+  META_KEYS,
+  type NftExpression,
+  type NftFamily,
+  PAYLOAD_BASES,
+} from '../nft-expressions.ts'
 import { FAMILIES, LIST_ELEMENT, registerNumber, VERDICT_REGISTER, writeData, writeVerdict } from './attributes.ts'
 
 const EXPR_NAME = 1
@@ -12,21 +20,23 @@ export const LOOKUP_INVERTED = 1
 export const LIMIT_OVER = 1
 export const SET_UPDATES = { add: 0, update: 1, delete: 2 } as const
 export const NUMBER_MODES = { incremental: 0, random: 1 } as const
-/** NFT_REJECT_ICMPX_UNREACH with these codes; a TCP reset is a type of its own. */
+/**
+ * In tables of one family the codes are those of ICMP or ICMPv6; only `inet` has codes for both. A table of one family
+ * takes the others too, and then drops in silence.
+ */
 export const REJECT_CODES = {
-  'no-route': 0,
-  'port-unreachable': 1,
-  'host-unreachable': 2,
-  'admin-prohibited': 3,
+  ip: { 'no-route': 0, 'port-unreachable': 3, 'host-unreachable': 1, 'admin-prohibited': 13 },
+  ip6: { 'no-route': 0, 'port-unreachable': 4, 'host-unreachable': 3, 'admin-prohibited': 1 },
+  inet: { 'no-route': 0, 'port-unreachable': 1, 'host-unreachable': 2, 'admin-prohibited': 3 },
 } as const
+export const REJECT_TYPES = { ip: 0, ip6: 0, inet: 2 } as const
 export const REJECT_TCP_RESET = 1
-const REJECT_ICMPX = 2
 
 type Expression<E extends NftExpression['expr']> = Extract<NftExpression, { readonly expr: E }>
 
 interface Encoder<E extends NftExpression['expr']> {
   readonly name: string
-  write(to: NetlinkWriter, expression: Expression<E>): void
+  write(to: NetlinkWriter, expression: Expression<E>, family: NftFamily): void
 }
 
 /** How each expression is called in the kernel, and its attributes. */
@@ -153,9 +163,9 @@ const ENCODERS: { readonly [E in NftExpression['expr']]: Encoder<E> } = {
   },
   reject: {
     name: 'reject',
-    write: (to, e) => {
-      if (e.reason === 'tcp-reset') to.attributeBe32(1, REJECT_TCP_RESET)
-      else to.attributeBe32(1, REJECT_ICMPX).attributeU8(2, REJECT_CODES[e.reason])
+    write: (to, { reason }, family) => {
+      if (reason === 'tcp-reset') to.attributeBe32(1, REJECT_TCP_RESET)
+      else to.attributeBe32(1, REJECT_TYPES[family]).attributeU8(2, REJECT_CODES[family][reason])
     },
   },
   counter: {
@@ -193,14 +203,19 @@ const ENCODERS: { readonly [E in NftExpression['expr']]: Encoder<E> } = {
   },
 }
 
-export function writeExpressions(to: NetlinkWriter, attribute: number, expressions: readonly NftExpression[]): void {
+export function writeExpressions(
+  to: NetlinkWriter,
+  attribute: number,
+  expressions: readonly NftExpression[],
+  family: NftFamily,
+): void {
   const list = to.beginNest(attribute)
   for (const expression of expressions) {
     const encoder = ENCODERS[expression.expr] as Encoder<NftExpression['expr']>
     const element = to.beginNest(LIST_ELEMENT)
     to.attributeString(EXPR_NAME, encoder.name)
     const data = to.beginNest(EXPR_DATA)
-    encoder.write(to, expression)
+    encoder.write(to, expression, family)
     to.endNest(data).endNest(element)
   }
   to.endNest(list)

@@ -51,7 +51,7 @@ export function readRule(message: NetlinkMessage): ListedRule {
   return {
     chain: textIn(attributes, 2) ?? '',
     handle: be64In(attributes, 3) ?? 0n,
-    expressions: readExpressions(attributes.get(4)),
+    expressions: readExpressions(attributes.get(4), FAMILY_NAMES.get(message.data[0]!) ?? 'inet'),
     ...(comment !== undefined && { comment }),
   }
 }

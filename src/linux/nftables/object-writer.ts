@@ -155,7 +155,7 @@ function writeRule(batch: Batch, atEnd: boolean, chain: NftChain, rule: NftRule)
   const flags = NLM_F_CREATE | (atEnd ? NLM_F_APPEND : 0)
   const start = batch.begin(MESSAGES.newRule, flags, FAMILIES[chain.table.family])
   to.attributeString(1, chain.table.name).attributeString(2, chain.name)
-  writeExpressions(to, 4, rule.expressions)
+  writeExpressions(to, 4, rule.expressions, chain.table.family)
   if (rule.comment !== undefined) to.attributeBytes(7, commentUserData(RULE_COMMENT, rule.comment))
   to.endMessage(start)
 }

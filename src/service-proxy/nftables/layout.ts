@@ -94,7 +94,6 @@ export const frontendKey = (layout: Layout): NftExpression[] => [destination(lay
 export const jump = (chain: string): NftExpression => ({ expr: 'verdict', verdict: 'jump', chain })
 export const goto = (chain: string): NftExpression => ({ expr: 'verdict', verdict: 'goto', chain })
 export const DROP: NftExpression = { expr: 'verdict', verdict: 'drop' }
-export const REJECT: NftExpression = { expr: 'reject', reason: 'port-unreachable' }
 export const MASQUERADE: NftExpression = { expr: 'masquerade', fullyRandom: true }
 
 const CT_STATE_NEW = 8

@@ -2,18 +2,19 @@
 import { encodeValue } from '../../linux/nft-values.ts'
 import type { NftBaseChain, NftElement, NftRule, NftSet } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
+import { PROTOCOL_NUMBERS } from '../service-port.ts'
 import { type AddressRange, addressText, rangesOf, withoutLoopback } from './address-ranges.ts'
 import {
   DROP,
   destination,
   frontendKey,
+  goto,
   isLocalAddress,
   isNewConnection,
   jump,
   type Layout,
   MASQUERADE,
   nodePortKey,
-  REJECT,
   rule,
   source,
 } from './layout.ts'
@@ -86,7 +87,7 @@ function innerChains(layout: Layout, node: ProxyNode): RenderedChain[] {
   if (node.nodePortAddresses !== 'primary') toNodePort.push(...(isLocalAddress('destination') as never[]))
   return [
     ...markChains(node.masqueradeBit),
-    { name: REJECT_CHAIN, rules: [rule([REJECT])] },
+    rejectChain,
     {
       name: 'services',
       rules: [
@@ -106,7 +107,7 @@ function innerChains(layout: Layout, node: ProxyNode): RenderedChain[] {
       name: 'cluster-ips-check',
       rules: [
         rule(
-          [destination(layout), { expr: 'lookup', set: 'cluster-ips', from: 0 }, REJECT],
+          [destination(layout), { expr: 'lookup', set: 'cluster-ips', from: 0 }, goto(REJECT_CHAIN)],
           'not a port of the Service',
         ),
         rule([destination(layout), { expr: 'lookup', set: 'service-cidrs', from: 0 }, DROP], 'no Service has this IP'),
@@ -126,6 +127,19 @@ function innerChains(layout: Layout, node: ProxyNode): RenderedChain[] {
       ],
     },
   ]
+}
+
+/** A reset ends a TCP handshake at once; an ICMP error that comes while the client still sends would be overheard. */
+const rejectChain: RenderedChain = {
+  name: REJECT_CHAIN,
+  rules: [
+    rule([
+      { expr: 'meta', key: 'l4proto', to: 0 },
+      { expr: 'compare', from: 0, op: 'eq', value: encodeValue('inet_proto', PROTOCOL_NUMBERS.TCP) },
+      { expr: 'reject', reason: 'tcp-reset' },
+    ]),
+    rule([{ expr: 'reject', reason: 'port-unreachable' }]),
+  ],
 }
 
 /** Who is to be masqueraded is known when the endpoint is chosen, but it is done on the way out: a bit remembers. */
