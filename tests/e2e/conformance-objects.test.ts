@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { Endpoints, Service } from '../../src/api/generated/core-v1.ts'
+import { tokenReviewKind } from '../../src/api/kinds/authentication/reviews.ts'
+import { localSubjectAccessReviewKind, subjectAccessReviewKind } from '../../src/api/kinds/authorization/reviews.ts'
 import { configMapKind } from '../../src/api/kinds/core/config-map.ts'
 import { endpointsKind } from '../../src/api/kinds/core/endpoints.ts'
 import { limitRangeKind } from '../../src/api/kinds/core/limit-range.ts'
@@ -12,6 +14,7 @@ import { serviceKind } from '../../src/api/kinds/core/service/kind.ts'
 import { serviceAccountKind } from '../../src/api/kinds/core/service-account.ts'
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpoint-slice.ts'
 import { serviceCIDRKind } from '../../src/api/kinds/networking/service-cidr.ts'
+import { roleBindingKind } from '../../src/api/kinds/rbac/role-binding.ts'
 import { storageClassKind } from '../../src/api/kinds/storage/storage-class.ts'
 import { volumeAttachmentKind } from '../../src/api/kinds/storage/volume-attachment.ts'
 import { volumeAttributesClassKind } from '../../src/api/kinds/storage/volume-attributes-class.ts'
@@ -109,19 +112,17 @@ describe('services', () => {
       [service('one'), service('two')].map((one) => ({ ...one, metadata: { ...one.metadata, labels: { test: 'x' } } })),
     )
     const status = { loadBalancer: { ingress: [{ ip: '203.0.113.1' }] } }
-    await bench
-      .of(serviceKind)
-      .patch(
-        'one',
-        {
-          status: {
-            conditions: [
-              { type: 'Seen', status: 'True', reason: 'Test', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
-            ],
-          },
+    await bench.of(serviceKind).patch(
+      'one',
+      {
+        status: {
+          conditions: [
+            { type: 'Seen', status: 'True', reason: 'Test', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
+          ],
         },
-        { subresource: 'status' },
-      )
+      },
+      { subresource: 'status' },
+    )
     expect((await bench.of(serviceKind).get('one')).status?.conditions).toMatchObject([{ type: 'Seen' }])
     await bench.of(serviceKind).patch('two', { spec: { type: 'LoadBalancer' } })
     await bench.of(serviceKind).patch('two', { status }, { subresource: 'status' })
@@ -338,5 +339,47 @@ describe('service accounts', () => {
     expect(await mounted('b', { automountServiceAccountToken: false })).toBe(0)
     expect(await mounted('c', { serviceAccountName: 'quiet' })).toBe(0)
     expect(await mounted('d', { serviceAccountName: 'quiet', automountServiceAccountToken: true })).toBe(1)
+  })
+
+  conformanceTest('have tokens that reviews believe, for requests and in secrets', async (bench) => {
+    const reviewed = async (token: string) => {
+      const review = await bench.client.resource(tokenReviewKind).create({ metadata: {}, spec: { token } })
+      return review.status
+    }
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } }
+    const answer = await bench.of(serviceAccountKind).subresource('create', 'default', 'token', request)
+    const { token } = (answer as { status: { token: string } }).status
+    const user = { username: 'system:serviceaccount:default:default' }
+    expect(await reviewed(token)).toMatchObject({ authenticated: true, user })
+    expect(await reviewed(`${token}x`)).not.toMatchObject({ authenticated: true })
+    const annotations = { 'kubernetes.io/service-account.name': 'default' }
+    const type = 'kubernetes.io/service-account-token'
+    await bench.of(secretKind).create({ metadata: { name: 'lasting', annotations }, type })
+    await bench.settled()
+    const { data = {} } = await bench.of(secretKind).get('lasting')
+    const decoded = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString()
+    expect(decoded('namespace')).toBe('default')
+    expect(decoded('ca.crt')).toContain('BEGIN CERTIFICATE')
+    expect(await reviewed(decoded('token'))).toMatchObject({ authenticated: true, user })
+    await bench.of(secretKind).delete('lasting')
+    expect(await reviewed(decoded('token'))).not.toMatchObject({ authenticated: true })
+  })
+
+  conformanceTest('have their rights told by reviews', async (bench) => {
+    const user = 'system:serviceaccount:default:default'
+    const allowed = async (verb: string) => {
+      const resourceAttributes = { verb, resource: 'pods', namespace: 'default' }
+      const spec = { user, groups: ['system:serviceaccounts'], resourceAttributes }
+      const all = await bench.client.resource(subjectAccessReviewKind).create({ metadata: {}, spec })
+      const local = await bench.of(localSubjectAccessReviewKind).create({ metadata: { namespace: 'default' }, spec })
+      expect(local.status?.allowed).toBe(all.status?.allowed)
+      return all.status?.allowed
+    }
+    expect(await allowed('list')).toBe(false)
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
+    const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace: 'default' }]
+    await bench.of(roleBindingKind).create({ metadata: { name: 'view' }, roleRef, subjects })
+    await bench.settled()
+    expect([await allowed('list'), await allowed('delete')]).toEqual([true, false])
   })
 })

@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
+import type { NodeSystemInfo, PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
+import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kind.ts'
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
+import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { storageClassKind } from '../../api/kinds/storage/storage-class.ts'
+import { VirtualClock } from '../../base/virtual-clock.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/control-plane.ts'
 import { persistentVolumeBinderController } from './controller.ts'
 
 let plane: ControlPlane
+const clock = new VirtualClock()
 beforeEach(async () => {
   plane = await startControlPlane({ controllers: [persistentVolumeBinderController] })
 })
@@ -169,6 +173,69 @@ describe('dynamic provisioning', () => {
     await claims().delete('c')
     await plane.settled()
     expect((await volumes().list()).items).toEqual([])
+  })
+
+  describe('a directory on a node that runs containers', () => {
+    const removers = () => plane.client.resource(podKind).namespace('kube-system')
+    const finish = async (phase: string) => {
+      const [pod] = (await removers().list()).items
+      await removers().patch(pod!.metadata.name!, { status: { phase } }, { subresource: 'status' })
+      // Once for the look that finds it finished, once for the next try after a failure.
+      for (let i = 0; i < 2; i++) {
+        clock.advance(2000)
+        await plane.settled()
+      }
+      return pod
+    }
+    beforeEach(async () => {
+      await plane[Symbol.asyncDispose]()
+      plane = await startControlPlane({ controllers: [persistentVolumeBinderController], clock })
+      const nodeInfo = { containerRuntimeVersion: 'builtin://1.0.0' } as NodeSystemInfo
+      await plane.client.resource(nodeKind).create({ metadata: { name: 'n1' } })
+      await plane.client.resource(nodeKind).patch('n1', { status: { nodeInfo } }, { subresource: 'status' })
+      await addClass('now', 'sampan.dev/local-path', { volumeBindingMode: 'Immediate' })
+      const metadata = { name: 'c', annotations: { 'volume.kubernetes.io/selected-node': 'n1' } }
+      const resources = { requests: { storage: '1Gi' } }
+      await claims().create({ metadata, spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'now', resources } })
+      await plane.settled()
+    })
+
+    it('is removed there before the volume goes', async () => {
+      const name = (await claims().get('c')).spec?.volumeName
+      await claims().delete('c')
+      await plane.settled()
+      expect(await volume(name!)).toBe('Released c')
+      const pod = await finish('Succeeded')
+      expect(pod?.spec).toMatchObject({
+        nodeName: 'n1',
+        containers: [{ command: ['rm', '-rf', `/volumes/${name}_default_c`] }],
+        volumes: [{ hostPath: { path: '/var/lib/sampan/volumes' } }],
+      })
+      expect((await volumes().list()).items).toEqual([])
+      expect((await removers().list()).items).toEqual([])
+    })
+
+    it('is tried again if that failed', async () => {
+      await claims().delete('c')
+      await plane.settled()
+      const first = await finish('Failed')
+      expect((await volumes().list()).items).toHaveLength(1)
+      const second = await finish('Succeeded')
+      expect(second?.metadata.uid).not.toBe(first?.metadata.uid)
+      expect((await volumes().list()).items).toEqual([])
+    })
+
+    it('is nothing but its own', async () => {
+      const name = (await claims().get('c')).spec?.volumeName ?? ''
+      // The source of a volume cannot be changed, so somebody makes one that looks like ours.
+      const made = await volumes().get(name)
+      const annotations = { 'pv.kubernetes.io/provisioned-by': 'sampan.dev/local-path' }
+      const claimRef = { ...made.spec!.claimRef, uid: 'gone' }
+      const spec = { ...made.spec!, claimRef, hostPath: { path: '/etc' } }
+      await volumes().create({ metadata: { name: 'forged', annotations }, spec })
+      await plane.settled()
+      expect((await removers().list()).items).toEqual([])
+    })
   })
 
   it('asks a provisioner outside', async () => {

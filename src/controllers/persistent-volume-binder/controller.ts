@@ -1,14 +1,16 @@
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
+import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kind.ts'
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { storageClassKind } from '../../api/kinds/storage/storage-class.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { objectKey } from '../../client/informer.ts'
-import { type Controller, type ControllerContext, watch } from '../controller.ts'
+import { type Controller, type ControllerContext, type ReconcileResult, watch } from '../controller.ts'
 import { classOf } from './annotations.ts'
 import { BindingWriter } from './binding.ts'
 import { ClaimSync } from './claim.ts'
-import { LOCAL_PATH_PROVISIONER, localPathClass, localPathProvisioner, type VolumeProvisioner } from './provisioner.ts'
+import { LOCAL_PATH_PROVISIONER, localPathClass, localPathProvisioner } from './local-path.ts'
+import type { VolumeProvisioner } from './provisioner.ts'
 import { Provisioning } from './provisioning.ts'
 import { VolumeSync } from './volume.ts'
 
@@ -37,19 +39,19 @@ export function persistentVolumeBinderController(
   const volumes = informers.informer(persistentVolumeKind, { indexes: volumeIndexes })
   const claims = informers.informer(persistentVolumeClaimKind, { indexes: claimIndexes })
   const classes = informers.informer(storageClassKind)
-  const provisioners = new Map((context.provisioners ?? [localPathProvisioner]).map((one) => [one.name, one]))
+  const provisioners = new Map((context.provisioners ?? [localPathProvisioner(context)]).map((one) => [one.name, one]))
   const writer = new BindingWriter(context)
   const provisioning = new Provisioning(context, classes, provisioners)
   const claimSync = new ClaimSync(context, { volumes, classes }, writer, provisioning)
   const volumeSync = new VolumeSync(context, claims, writer, provisioners)
 
-  async function reconcile(key: string): Promise<void> {
+  async function reconcile(key: string): Promise<ReconcileResult | void> {
     if (key.startsWith(CLAIM)) {
       const claim = claims.get(key.slice(CLAIM.length))
       if (claim) await claimSync.sync(claim)
     } else if (key.startsWith(VOLUME)) {
       const volume = volumes.get(key.slice(VOLUME.length))
-      if (volume) await volumeSync.sync(volume)
+      if (volume) return volumeSync.sync(volume)
     } else if (classes.list().length === 0 && provisioners.has(LOCAL_PATH_PROVISIONER)) {
       await client.resource(storageClassKind).create(localPathClass).catch(ignoreExisting)
     }
@@ -74,6 +76,8 @@ export function persistentVolumeBinderController(
         const volume = (current ?? old)!
         return current ? [VOLUME + objectKey(volume), ...claimsFor(volume)] : claimsFor(volume)
       }),
+      // Provisioners look at nodes.
+      watch(informers.informer(nodeKind), () => []),
       watch(classes, (_old, current) => {
         const { name = '' } = current?.metadata ?? {}
         if (!current) return []

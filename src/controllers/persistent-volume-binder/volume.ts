@@ -3,10 +3,13 @@ import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kin
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { Informer } from '../../client/informer.ts'
-import type { ControllerContext } from '../controller.ts'
+import type { ControllerContext, ReconcileResult } from '../controller.ts'
 import { hasAnnotation, PROVISIONED_BY } from './annotations.ts'
 import type { BindingWriter } from './binding.ts'
 import type { VolumeProvisioner } from './provisioner.ts'
+
+/** Milliseconds after which to see whether what is behind a volume is gone. */
+const DELETION_PERIOD = 1000
 
 /** Brings one volume to the phase that its claim, or the lack of one, gives it. */
 export class VolumeSync {
@@ -27,7 +30,7 @@ export class VolumeSync {
     this.#provisioners = provisioners
   }
 
-  async sync(volume: PersistentVolume): Promise<void> {
+  async sync(volume: PersistentVolume): Promise<ReconcileResult | void> {
     const { claimRef } = volume.spec ?? {}
     // Kept for a claim by name alone: the claim decides.
     if (!claimRef?.uid) return void (await this.#writer.setVolumePhase(volume, 'Available'))
@@ -56,7 +59,7 @@ export class VolumeSync {
     return hasAnnotation(volume, PROVISIONED_BY)
   }
 
-  async #release(volume: PersistentVolume): Promise<void> {
+  async #release(volume: PersistentVolume): Promise<ReconcileResult | void> {
     const released = volume.status?.phase === 'Failed' ? volume : await this.#writer.setVolumePhase(volume, 'Released')
     switch (volume.spec?.persistentVolumeReclaimPolicy) {
       case 'Delete':
@@ -66,7 +69,7 @@ export class VolumeSync {
     }
   }
 
-  async #delete(volume: PersistentVolume): Promise<void> {
+  async #delete(volume: PersistentVolume): Promise<ReconcileResult | void> {
     const { client, events } = this.#context
     if (volume.metadata.deletionTimestamp !== undefined) return
     const provisioner = this.#provisioners.get(volume.metadata.annotations?.[PROVISIONED_BY] ?? '')
@@ -79,7 +82,7 @@ export class VolumeSync {
       await this.#writer.setVolumePhase(volume, 'Failed', message)
       return
     }
-    await provisioner.delete(volume)
+    if (!(await provisioner.delete(volume))) return { retryAfter: DELETION_PERIOD }
     const { name = '', uid = '' } = volume.metadata
     await client.resource(persistentVolumeKind).delete(name, { preconditions: { uid } })
   }
