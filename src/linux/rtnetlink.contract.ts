@@ -258,6 +258,8 @@ export function rtnetlinkContract(name: string, open: () => Linux): void {
         expect(vxlan).toMatchObject({ kind: 'vxlan', up: true, mtu: 1450, vxlan: attributes })
         const again = { kind: 'vxlan', name: 'vxlan.2', vxlan: { id: 1, port: 8472 } } as const
         expect(codeOf(() => host.addLink(again))).toBe('EEXIST')
+        const other = { kind: 'vxlan', name: 'vxlan-v6.1', vxlan: { id: 1, port: 8472, local: 'fd00::1' } } as const
+        expect(codeOf(() => host.addLink(other))).toBe('ok')
       })
 
       test('forwarding entries', () => {

@@ -1,6 +1,6 @@
 import { macBytes } from '../netlink/addresses.ts'
 import type { NetworkNamespace } from '../network-namespace.ts'
-import type { Link, LinkAttributes, LinkChange, NewLink, Rtnetlink } from '../rtnetlink.ts'
+import type { Link, LinkAttributes, LinkChange, NewLink, Rtnetlink, VxlanAttributes } from '../rtnetlink.ts'
 import { LOOPBACK_INDEX } from '../rtnetlink.ts'
 import { LinuxError } from '../system-error.ts'
 import { EEXIST, EINVAL, ENODEV, EOPNOTSUPP, ERANGE } from './errors.ts'
@@ -68,9 +68,11 @@ function checkName(state: FakeNetworkState, name: string, what: string): void {
   if (state.linkNamed(name)) throw new LinuxError(EEXIST, what)
 }
 
-function checkVxlan(state: FakeNetworkState, vxlan: { id: number; port: number }, what: string): void {
+/** One device for each network, port and family of the hosts. */
+function checkVxlan(state: FakeNetworkState, vxlan: VxlanAttributes, what: string): void {
+  const isIPv6 = (one: VxlanAttributes) => one.local?.includes(':') ?? false
   for (const { vxlan: other } of state.links.values()) {
-    if (other?.id === vxlan.id && other.port === vxlan.port) {
+    if (other?.id === vxlan.id && other.port === vxlan.port && isIPv6(other) === isIPv6(vxlan)) {
       throw new LinuxError(EEXIST, what, 'A VXLAN device with the specified VNI already exists')
     }
   }
