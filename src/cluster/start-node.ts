@@ -83,23 +83,27 @@ async function startParts(
       cgroupRoot: `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`,
     }),
   )
-  removals.push(() => removeSandboxes(runtime))
 
-  const agents = stack.use(await startSyscallAgents())
+  const mounter = kernelMounter(stack.use(await startSyscallAgents()))
+  const rootDir = join(dataDir, 'kubelet')
+  removals.push(async () => {
+    for (const path of await mounter.mountsUnder(rootDir)) await mounter.unmount(path)
+  })
   const kubelet = stack.use(
     await startKubelet({
       ...common,
       transport: asKubelet,
       nodeName: name,
       runtime,
-      rootDir: join(dataDir, 'kubelet'),
+      rootDir,
       nodeAddresses: [address],
       clusterDns: [clusterDns],
       clusterDomain,
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
-      mounter: kernelMounter(agents),
+      mounter,
     }),
   )
+  removals.push(() => removeSandboxes(runtime))
   // First of all the kubelet stops: it would start anew what is ended behind its back.
   removals.push(async () => kubelet[Symbol.asyncDispose]())
 

@@ -1,0 +1,130 @@
+/** The running example: three pods that answer their own name, behind one Service, on a node of real containers. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { asRoot } from '../linux/as-root.ts'
+import { eventually, Machine } from '../tools/machine.ts'
+
+asRoot('hostnames', () => {
+  let machine: Machine
+  let address: string
+  beforeAll(async () => {
+    machine = new Machine()
+    const greeting = await machine.up('--demo')
+    expect(greeting).toContain('The demo runs')
+    address = await machine.kubectl('get', 'service', 'hostnames', '-o', 'jsonpath={.spec.clusterIP}')
+  }, 120_000)
+  afterAll(() => machine?.[Symbol.asyncDispose](), 120_000)
+
+  const ask = async () => (await machine.must('curl', '-s', '-m', '5', `http://${address}`)).trim()
+  const askMany = async (count: number) => {
+    const answers: string[] = []
+    for (let i = 0; i < count; i++) answers.push(await ask())
+    return answers
+  }
+  const podNames = async () => {
+    const names = await machine.kubectl(
+      'get',
+      'pods',
+      '-l',
+      'app=hostnames',
+      '-o',
+      'jsonpath={.items[*].metadata.name}',
+    )
+    return names.split(' ').filter((name) => name !== '')
+  }
+  const endpoints = () =>
+    machine.kubectl('get', 'endpoints', 'hostnames', '-o', 'jsonpath={.subsets[*].addresses[*].ip}')
+
+  test('answers come from all three pods', async () => {
+    expect(new Set(await askMany(40))).toEqual(new Set(await podNames()))
+    expect((await endpoints()).split(' ')).toHaveLength(3)
+  })
+
+  test('a pod that is deleted gets no more traffic, and another takes its place', async () => {
+    const [gone] = await podNames()
+    await machine.kubectl('delete', 'pod', gone!, '--wait=false')
+    await eventually(endpoints, (ips) => ips.split(' ').length === 3)
+    await eventually(podNames, (names) => names.length === 3 && !names.includes(gone!))
+    const answers = await askMany(20)
+    expect(answers).not.toContain(gone)
+    expect(answers).toHaveLength(20)
+  })
+
+  test('a pod finds Services by name, and those older than itself in its environment', async () => {
+    const script = 'node -e "fetch(\'http://hostnames\').then((r) => r.text()).then(console.log)"; env'
+    await machine.kubectl(
+      'run',
+      'client',
+      '--image=sampan.local/host',
+      '--restart=Never',
+      '--command',
+      '--',
+      'sh',
+      '-c',
+      script,
+    )
+    await machine.kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/client', '--timeout=60s')
+    const log = containerLog(machine, 'client')
+    expect(log).toContain(`HOSTNAMES_SERVICE_HOST=${address}`)
+    expect(log).toContain(`HOSTNAMES_PORT_80_TCP=tcp://${address}:80`)
+    const names = await podNames()
+    expect(names.some((name) => log.includes(name))).toBe(true)
+  })
+
+  test('the node and the control plane may die: traffic goes on, and what runs is adopted', async () => {
+    const before = await podNames()
+    const node = JSON.parse(readFileSync(`${machine.dataDir}/nodes/node-1/node.json`, 'utf8')) as { pid: number }
+    const server = JSON.parse(readFileSync(`${machine.dataDir}/server.json`, 'utf8')) as { pid: number }
+    process.kill(server.pid, 'SIGKILL')
+    process.kill(node.pid, 'SIGKILL')
+    expect(before).toContain(await ask())
+    await machine.up()
+    await eventually(
+      async () => JSON.parse(readFileSync(`${machine.dataDir}/nodes/node-1/node.json`, 'utf8')) as { pid: number },
+      ({ pid }) => pid !== node.pid,
+    )
+    await machine.kubectl('wait', '--for=condition=Ready', 'node/node-1', '--timeout=60s')
+    expect((await podNames()).sort()).toEqual(before.sort())
+    const restarts = await machine.kubectl(
+      'get',
+      'pods',
+      '-l',
+      'app=hostnames',
+      '-o',
+      'jsonpath={.items[*].status.containerStatuses[*].restartCount}',
+    )
+    expect(restarts).toBe('0 0 0')
+    expect(new Set(await askMany(40))).toEqual(new Set(before))
+  })
+
+  test('down leaves nothing', async () => {
+    const folder = machine.dataDir
+    await machine.down()
+    expect(machine.linux.namespaces.list().filter((name) => name.startsWith('sampan-'))).toEqual([])
+    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(folder)
+    using network = machine.linux.openRtnetlink(machine.namespace)
+    expect(network.links().map(({ name }) => name)).toEqual(['lo'])
+    using nftables = machine.linux.openNftables(machine.namespace)
+    expect(nftables.tables()).toEqual([])
+    expect(processesWith(folder)).toEqual([])
+  })
+})
+
+function containerLog(machine: Machine, pod: string): string {
+  const logs = `${machine.dataDir}/nodes/node-1/kubelet/log/pods`
+  const folder = readdirSync(logs).find((name) => name.startsWith(`default_${pod}_`))
+  return readFileSync(`${logs}/${folder}/${pod}/0.log`, 'utf8')
+}
+
+function processesWith(text: string): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+        return command.includes(text) ? [command] : []
+      } catch {
+        return []
+      }
+    })
+}
