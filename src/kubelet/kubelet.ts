@@ -5,7 +5,9 @@ import { nodeKind } from '../api/kinds/core/node/kind.ts'
 import { podKind } from '../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../api/kinds/core/service/kind.ts'
 import type { Clock } from '../base/clock.ts'
+import { deepEqual } from '../base/deep-equal.ts'
 import type { Logger } from '../base/log.ts'
+import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { createEventRecorder, type EventRecorder } from '../client/events.ts'
@@ -13,9 +15,11 @@ import { createInformerFactory, type InformerFactory } from '../client/informer-
 import type { Transport } from '../client/transport.ts'
 import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import { type DnsSettings, parseResolvConf } from './environment/dns.ts'
+import type { EvictionThresholds } from './eviction/eviction.ts'
 import { type Dial, dialDirectly } from './handlers/connection.ts'
 import { ImagePuller } from './images/image-puller.ts'
 import { folderMounter, type Mounter } from './mounter.ts'
+import { Housekeeping } from './node/housekeeping.ts'
 import { type Machine, readMachine } from './node/machine.ts'
 import { KUBELET_VERSION, type NodeFacts, type NodeSpec, type Pressure } from './node/node-object.ts'
 import { NodeReporter } from './node/node-reporter.ts'
@@ -24,8 +28,17 @@ import { KeyedBackoff } from './pod-worker/backoff.ts'
 import { ObjectSource } from './pod-worker/object-source.ts'
 import { PodWorkers } from './pod-worker/pod-workers.ts'
 import { recordContainer, type WorkerContext } from './pod-worker/worker-context.ts'
+import { isAdministrator, refuseUpgrade } from './server/defaults.ts'
+import { type KubeletAccess, KubeletServer, type KubeletServerOptions } from './server/kubelet-server.ts'
+import { PodAccess } from './server/pod-access.ts'
+import type { UpgradeHandler } from './server/stream-request.ts'
+import { StatsCollector } from './stats/stats-collector.ts'
 
+export type { EvictionThresholds } from './eviction/eviction.ts'
 export type { Dial } from './handlers/connection.ts'
+export type { KubeletAccess } from './server/kubelet-server.ts'
+export type { ContainerLogOptions, PodAccess, PodName } from './server/pod-access.ts'
+export type { StreamRequest, UpgradeHandler } from './server/stream-request.ts'
 
 export interface KubeletOptions {
   /** As `system:node:<name>`, or whoever may do what a node does. */
@@ -53,6 +66,17 @@ export interface KubeletOptions {
   readonly reserved?: Readonly<Record<string, string>>
   /** The port that the Node tells, when the server listens behind something else. */
   readonly port?: number
+  /** Where the kubelet's own server listens; none without. */
+  readonly listen?: { readonly host: string; readonly port: number }
+  /** The server's certificate, and the authority of those who may ask. Needed to listen. */
+  readonly tls?: KubeletServerOptions['tls']
+  /** Whether they may; without it members of system:masters, and the API server. */
+  readonly authorize?: (access: KubeletAccess) => boolean | Promise<boolean>
+  /** Speaks the protocols of exec, attach and port-forward. */
+  readonly upgrade?: UpgradeHandler
+  readonly metrics?: MetricsRegistry
+  /** When pods are evicted for the node's sake. */
+  readonly evictionThresholds?: EvictionThresholds
   readonly mounter?: Mounter
   /** How to reach a pod from here; directly without. */
   readonly dial?: Dial
@@ -62,6 +86,10 @@ export interface Kubelet extends AsyncDisposable {
   readonly nodeName: string
   /** The Node as the API has it. */
   readonly node: Node | undefined
+  /** Exec, attach, port-forward and logs of the node's pods, without any protocol. */
+  readonly access: PodAccess
+  /** Where its server listens. */
+  readonly address: { readonly host: string; readonly port: number } | undefined
 }
 
 const DEFAULT_PORT = 10250
@@ -88,9 +116,13 @@ class RunningKubelet implements Kubelet {
   readonly #informers: InformerFactory
   readonly #events: EventRecorder
   readonly #source: ObjectSource
-  readonly #pressure: Pressure = NO_PRESSURE
+  #pressure: Pressure = NO_PRESSURE
   #reporter: NodeReporter | undefined
   #workers: PodWorkers | undefined
+  #housekeeping: Housekeeping | undefined
+  #server: KubeletServer | undefined
+  #access: PodAccess | undefined
+  address: { readonly host: string; readonly port: number } | undefined
 
   constructor(options: KubeletOptions) {
     const { transport, clock, random, log, nodeName } = options
@@ -114,6 +146,10 @@ class RunningKubelet implements Kubelet {
     return this.#reporter?.node
   }
 
+  get access(): PodAccess {
+    return this.#access!
+  }
+
   async start(): Promise<void> {
     const { rootDir, runtime } = this.#options
     await mkdir(path.join(rootDir, 'pods'), { recursive: true })
@@ -133,15 +169,72 @@ class RunningKubelet implements Kubelet {
     this.#recordStart()
     const context = await this.#workerContext(version.name, () => services.list())
     this.#workers = new PodWorkers(context, pods)
+    this.#access = new PodAccess(this.#workers, context)
+    const stats = new StatsCollector(runtime, context.clock, rootDir)
+    // Before the first pod: whoever sees one running may ask for its logs at once.
+    await this.#listen(this.#access, stats, machine)
     await this.#workers.start()
+    this.#housekeeping = this.#startHousekeeping(this.#workers, stats, context)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]()
+    await this.#housekeeping?.stop()
     await this.#workers?.[Symbol.asyncDispose]()
     await this.#reporter?.stop()
     await this.#source[Symbol.asyncDispose]()
     await this.#informers[Symbol.asyncDispose]()
     await this.#events[Symbol.asyncDispose]()
+  }
+
+  async #listen(access: PodAccess, stats: StatsCollector, machine: Machine): Promise<void> {
+    const { listen, tls, authorize = isAdministrator, upgrade = refuseUpgrade, clock, log, metrics } = this.#options
+    if (!listen) return
+    if (!tls) throw new Error('a kubelet that listens needs a certificate')
+    const { nodeName } = this
+    const registry = metrics ?? new MetricsRegistry()
+    registry
+      .gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox')
+      .labels()
+      .readFrom(() => access.pods().filter(({ status }) => status?.phase === 'Running').length)
+    const server = {
+      nodeName,
+      ...listen,
+      tls,
+      authorize,
+      upgrade,
+      access,
+      stats,
+      machine,
+      metrics: registry,
+      clock,
+      log,
+    }
+    this.#server = new KubeletServer(server)
+    this.address = await this.#server.listen()
+    this.#reporter?.changed()
+  }
+
+  #startHousekeeping(workers: PodWorkers, stats: StatsCollector, context: WorkerContext): Housekeeping {
+    const { evictionThresholds } = this.#options
+    const { runtime, clock, log, events, puller } = context
+    const housekeeping = new Housekeeping({
+      runtime,
+      workers,
+      stats,
+      events,
+      clock,
+      log,
+      ...(evictionThresholds && { thresholds: evictionThresholds }),
+      imagesLastUsed: puller.lastUsed,
+      onPressure: (pressure) => {
+        if (deepEqual(pressure, this.#pressure)) return
+        this.#pressure = pressure
+        this.#reporter?.changed()
+      },
+    })
+    housekeeping.start()
+    return housekeeping
   }
 
   get #nodeSpec(): NodeSpec {
@@ -174,7 +267,8 @@ class RunningKubelet implements Kubelet {
   }
 
   async #facts(machine: Machine, version: NodeFacts['runtime']): Promise<NodeFacts> {
-    const { runtime, port = DEFAULT_PORT } = this.#options
+    const { runtime } = this.#options
+    const port = this.#options.port ?? this.address?.port ?? DEFAULT_PORT
     const [status, images] = await Promise.all([runtime.status(), runtime.images.list()])
     return {
       machine,

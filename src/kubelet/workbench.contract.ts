@@ -174,6 +174,8 @@ export async function workbench(options: WorkbenchOptions = {}): Promise<Workben
       clusterDns: ['10.96.0.10'],
       clusterDomain: 'cluster.local',
       capacity: { cpu: '4', memory: '8Gi' },
+      // Whatever the machine that runs the tests is short of.
+      evictionThresholds: { memoryAvailableBytes: 0, diskAvailableFraction: 0, inodesFreeFraction: 0 },
       ...kubelet,
     },
     dispose: async () => {
