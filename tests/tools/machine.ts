@@ -1,5 +1,6 @@
 /** A machine of our own: a network namespace in which `sampan up` may do what it likes to the network. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -33,15 +34,25 @@ export class Machine {
     return this.#cluster[3]!
   }
 
-  /** Starts `command` with the network of this machine. */
-  spawn(command: string, args: readonly string[]): ChildProcess {
-    return this.linux.namespaces.inNamespace(this.namespace, () =>
+  /** Starts `command` with the network of this machine, or of another. */
+  spawn(command: string, args: readonly string[], namespace = this.namespace): ChildProcess {
+    return this.linux.namespaces.inNamespace(namespace, () =>
       spawn(command, args, { env: this.env, stdio: ['pipe', 'pipe', 'pipe'] }),
     )
   }
 
-  run(command: string, args: readonly string[], input = ''): Promise<Ran> {
-    const child = this.spawn(command, args)
+  /** Runs a command as on a node; it must succeed. */
+  async onNode(node: string, command: string, ...args: readonly string[]): Promise<string> {
+    const id = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 8)
+    using namespace = this.linux.namespaces.open(`sampan-${id}-${node}`)
+    const ran = await this.run(command, args, '', namespace)
+    if (ran.code !== 0)
+      throw new Error(`${node}: ${command} ${args.join(' ')}: ${ran.code}\n${ran.stdout}\n${ran.stderr}`)
+    return ran.stdout
+  }
+
+  run(command: string, args: readonly string[], input = '', namespace = this.namespace): Promise<Ran> {
+    const child = this.spawn(command, args, namespace)
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
     let stdout = ''

@@ -1,0 +1,120 @@
+/** Two nodes on one machine, joined as two machines would be: every way from anywhere to a Service, by real packets. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asRoot } from '../linux/as-root.ts'
+import { eventually, Machine } from '../tools/machine.ts'
+
+const PORT = 8080
+const NODE_PORT = 30_080
+const labels = { app: 'where' }
+const PROGRAM = `require('node:http').createServer((q, a) => a.end(process.env.NODE + ' ' + q.socket.remoteAddress.replace('::ffff:', '') + '\\n')).listen(${PORT})`
+
+/** One pod per node that says on which node it is and who asked. */
+const daemons = {
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'where' },
+  spec: {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [
+          {
+            name: 'where',
+            image: 'sampan.local/host',
+            command: ['node', '-e', PROGRAM],
+            env: [{ name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+            readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
+          },
+        ],
+      },
+    },
+  },
+}
+
+const service = (name: string, spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: labels, ports: [{ port: 80, targetPort: PORT }], ...spec },
+})
+
+const services = [
+  service('everywhere', {}),
+  service('here', { internalTrafficPolicy: 'Local' }),
+  service('outside', { type: 'NodePort', ports: [{ port: 80, targetPort: PORT, nodePort: NODE_PORT }] }),
+  service('balanced', { type: 'LoadBalancer' }),
+  service('sticky', { sessionAffinity: 'ClientIP' }),
+]
+
+describe.each(['host-gw', 'vxlan'])('%s', (network) => {
+  asRoot('two nodes', () => {
+    let machine: Machine
+    beforeAll(async () => {
+      machine = new Machine()
+      await machine.up('--nodes', '2', '--network', network)
+      await machine.apply(daemons, ...services)
+      await machine.kubectl('rollout', 'status', 'daemonset/where', '--timeout=90s')
+    }, 150_000)
+    afterAll(() => machine?.[Symbol.asyncDispose](), 120_000)
+
+    const clusterIP = (name: string) => machine.kubectl('get', 'service', name, '-o', 'jsonpath={.spec.clusterIP}')
+    const curl = (url: string) => ['curl', '-s', '-m', '5', url] as const
+    const nodesAnswering = async (ask: () => Promise<string>, count = 24) => {
+      const answers = new Set<string>()
+      for (let i = 0; i < count; i++) answers.add((await ask()).split(' ')[0]!)
+      return [...answers].sort()
+    }
+
+    test('a pod reaches a pod of the other node with its own address', async () => {
+      const ips = (
+        await machine.kubectl('get', 'pods', '-l', 'app=where', '-o', 'jsonpath={.items[*].status.podIP}')
+      ).split(' ')
+      expect(new Set(ips).size).toBe(2)
+      for (const ip of ips) {
+        for (const node of ['node-1', 'node-2'])
+          expect(await machine.onNode(node, ...curl(`http://${ip}:${PORT}`))).toMatch(/^node-/)
+      }
+    })
+
+    test.each(['node-1', 'node-2'])('a Service leads %s to the pods of both nodes', async (node) => {
+      const ip = await clusterIP('everywhere')
+      expect(await nodesAnswering(() => machine.onNode(node, ...curl(`http://${ip}`)))).toEqual(['node-1', 'node-2'])
+    })
+
+    test.each(['node-1', 'node-2'])('internalTrafficPolicy Local keeps %s to itself', async (node) => {
+      const ip = await clusterIP('here')
+      expect(await nodesAnswering(() => machine.onNode(node, ...curl(`http://${ip}`)), 8)).toEqual([node])
+    })
+
+    test('a node port answers on every node, from outside', async () => {
+      for (const address of ['172.30.0.2', '172.30.0.3']) {
+        const ask = () => machine.must(...curl(`http://${address}:${NODE_PORT}`))
+        expect(await nodesAnswering(ask)).toEqual(['node-1', 'node-2'])
+      }
+    })
+
+    test('a load balancer has an address that works from outside', async () => {
+      const path = 'jsonpath={.status.loadBalancer.ingress[0].ip}'
+      const ip = await eventually(
+        () => machine.kubectl('get', 'service', 'balanced', '-o', path),
+        (found) => found !== '',
+      )
+      expect(await nodesAnswering(() => machine.must(...curl(`http://${ip}`)))).toEqual(['node-1', 'node-2'])
+    })
+
+    test('session affinity stays with one pod', async () => {
+      const ip = await clusterIP('sticky')
+      expect(await nodesAnswering(() => machine.onNode('node-1', ...curl(`http://${ip}`)), 12)).toHaveLength(1)
+    })
+
+    test('each node has DNS', async () => {
+      const ip = await clusterIP('everywhere')
+      for (const node of ['node-1', 'node-2']) {
+        const script = `const r = new (require('node:dns').promises.Resolver)(); r.setServers(['10.96.0.10']); r.resolve4('everywhere.default.svc.cluster.local').then(console.log)`
+        expect(await machine.onNode(node, process.execPath, '-e', script)).toContain(ip)
+      }
+    })
+  })
+})
