@@ -4,9 +4,11 @@ import { printRows, type Row, type Section } from './report.ts'
 import { createSection } from './sections/create.ts'
 import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
+import { podNetworkSection } from './sections/pod-network.ts'
 import { readSection } from './sections/read.ts'
 import { schedulerSection } from './sections/scheduler.ts'
 import { securitySection } from './sections/security.ts'
+import { serviceProxySection } from './sections/service-proxy.ts'
 import { startSection } from './sections/start.ts'
 import { storeSection } from './sections/store.ts'
 import { watchSection } from './sections/watch.ts'
@@ -23,7 +25,9 @@ const SECTIONS: readonly Section[] = [
   growthSection,
   securitySection,
   schedulerSection,
+  podNetworkSection,
   controlLoopsSection,
+  serviceProxySection,
 ]
 
 const quick = process.argv.includes('--quick')

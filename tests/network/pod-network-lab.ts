@@ -14,6 +14,7 @@ import type { Transport } from '../../src/client/transport.ts'
 import { linuxCalls } from '../../src/linux/ffi.ts'
 import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import type { Linux } from '../../src/linux/linux.ts'
+import { linuxIn } from '../../src/linux/linux-in.ts'
 import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
 import { type Link, LOOPBACK_INDEX } from '../../src/linux/rtnetlink.ts'
 import { type NodeNetwork, type NodeNetworkOptions, startNodeNetwork } from '../../src/pod-network/node-network.ts'
@@ -26,19 +27,6 @@ const unique = (what: string) => `lab-${process.pid}-${made++}-${what}`
 
 export const CLUSTER_CIDR = '10.244.0.0/16,fd00:10:244::/56'
 export const podCIDRs = (machine: number) => [`10.244.${machine}.0/24`, `fd00:10:244:${machine}::/64`]
-
-/** The kernel as a process inside the namespace would see it. */
-export function linuxIn(linux: Linux, own: NetworkNamespace): Linux {
-  return {
-    namespaces: linux.namespaces,
-    openRtnetlink: (namespace = own) => linux.openRtnetlink(namespace),
-    openNftables: (namespace = own) => linux.openNftables(namespace),
-    openConntrack: (namespace = own) => linux.openConntrack(namespace),
-    openSocketDiagnostics: (namespace = own) => linux.openSocketDiagnostics(namespace),
-    openNftTrace: (namespace = own) => linux.openNftTrace(namespace),
-    openSysctl: (namespace = own) => linux.openSysctl(namespace),
-  }
-}
 
 export interface Machine {
   readonly name: string
