@@ -4,6 +4,8 @@ import { type Logger, silentLogger } from '../base/log.ts'
 import { type Random, seededRandom } from '../base/random.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { createInformerFactory, type InformerFactory } from '../client/informer-factory.ts'
+import type { Transport } from '../client/transport.ts'
+import { controllerIdentity } from '../cluster/identities.ts'
 import type { Controller, ControllerContext } from '../controllers/controller.ts'
 import { runControllers } from '../controllers/runner.ts'
 import { openMemoryStore } from '../store/embedded.ts'
@@ -54,10 +56,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     log,
     events: { event: (_about, _type, reason, message) => events.push(`${reason}: ${message}`) },
   }
-  const runner = await runControllers(
-    (options.controllers ?? []).map((create) => create(context)),
-    { clock, log },
-  )
+  const controllers = (options.controllers ?? []).map((create) => createAsItself(server, context, create))
+  const runner = await runControllers(controllers, { clock, log })
   return {
     server,
     client,
@@ -76,4 +76,21 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await store[Symbol.asyncDispose]()
     },
   }
+}
+
+/** A controller with the rights of its own service account: one that needs more fails here. Its name is known late. */
+function createAsItself(
+  server: ApiServer,
+  context: ControllerContext,
+  create: (context: ControllerContext) => Controller,
+): Controller {
+  let own: Transport | undefined
+  const transport: Transport = {
+    call: (call) => own!.call(call),
+    watch: (call) => own!.watch(call),
+    async [Symbol.asyncDispose]() {},
+  }
+  const controller = create({ ...context, client: createClient(transport) })
+  own = server.transport(controllerIdentity(controller.name), controller.name)
+  return controller
 }

@@ -44,10 +44,10 @@ describe('clusterRoleAggregationController', () => {
 
   it('reaches through levels and overrules what was written by hand', async () => {
     await create('leaf', ['pods'], { view: 'true' })
-    await createAggregated('view', 'view', { edit: 'true' })
-    await createAggregated('edit', 'edit')
-    expect(await resources('edit')).toEqual(['pods'])
-    await roles().patch('edit', { rules: [rule('secrets')] })
-    expect(await resources('edit')).toEqual(['pods'])
+    await createAggregated('viewer', 'view', { edit: 'true' })
+    await createAggregated('editor', 'edit')
+    expect(await resources('editor')).toEqual(['pods'])
+    await roles().patch('editor', { rules: [rule('secrets')] })
+    expect(await resources('editor')).toEqual(['pods'])
   })
 })
