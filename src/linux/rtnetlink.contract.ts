@@ -238,6 +238,17 @@ export function rtnetlinkContract(name: string, open: () => Linux): void {
       expect(codeOf(work)).toBe(code)
     })
 
+    test('the rate of a link is limited, and the limit changed', () => {
+      const link = veth.index
+      host.limitRate({ link, bitsPerSecond: 8_000_000 })
+      expect(host.rateLimits()).toEqual([{ link, bitsPerSecond: 8_000_000 }])
+      host.limitRate({ link, bitsPerSecond: 80_000_000_000 })
+      expect(host.rateLimits()).toEqual([{ link, bitsPerSecond: 80_000_000_000 }])
+      expect(codeOf(() => host.limitRate({ link: 99, bitsPerSecond: 8000 }))).toBe('ENODEV')
+      host.deleteLink(link)
+      expect(host.rateLimits()).toEqual([])
+    })
+
     describe('vxlan', () => {
       const mac = '0e:00:00:00:00:02'
       let vxlan: Link

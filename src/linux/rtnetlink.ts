@@ -33,6 +33,10 @@ export interface Rtnetlink extends Disposable {
   replaceForwardingEntry(entry: ForwardingEntry): void
   deleteForwardingEntry(entry: ForwardingEntry): void
 
+  rateLimits(): RateLimit[]
+  /** What leaves by the link, from now on. */
+  limitRate(limit: RateLimit): void
+
   /** From now on, in the event loop, until disposed. */
   watch(listener: (event: NetworkEvent) => void): Disposable
 }
@@ -119,6 +123,12 @@ export interface Neighbour {
   readonly link: number
   readonly address: string
   readonly hardwareAddress: string
+}
+
+export interface RateLimit {
+  readonly link: number
+  /** A multiple of 8. */
+  readonly bitsPerSecond: number
 }
 
 export interface ForwardingEntry {

@@ -91,6 +91,13 @@ asRoot('the pod network of a node', () => {
     inside[Symbol.dispose]()
   })
 
+  test('what goes in and out is limited', async () => {
+    const pod = await lab.addPod(network, { bandwidth: { ingress: 8_000_000, egress: 16_000_000 } })
+    expect(await lab.run(node.inside, 'tc', ['qdisc'])).toMatch(/tbf .*rate 8Mbit burst 64Kb/)
+    expect(await lab.run(pod.inside, 'tc', ['qdisc'])).toMatch(/tbf .*rate 16Mbit burst 64Kb/)
+    expect(await lab.ping(node.inside, pod.addresses[0]!)).toBe(true)
+  })
+
   test('pods, addresses and host ports live on when the process ends, and the next one adopts them', async () => {
     const pod = await lab.addPod(network, { hostPorts: [{ protocol: 'TCP', hostPort: 18080, containerPort: 80 }] })
     await lab.serve(pod.inside, pod.addresses[0]!, 80)

@@ -1,4 +1,4 @@
-import type { ForwardingEntry, Link, LinkAddress, Neighbour, NetworkEvent, Route } from '../rtnetlink.ts'
+import type { ForwardingEntry, Link, LinkAddress, Neighbour, NetworkEvent, RateLimit, Route } from '../rtnetlink.ts'
 import { LOOPBACK_INDEX } from '../rtnetlink.ts'
 
 /** Links, addresses, routes and neighbours of one fake namespace. */
@@ -10,6 +10,7 @@ export class FakeNetworkState {
   routes: Route[] = []
   neighbours: Neighbour[] = []
   forwardingEntries: ForwardingEntry[] = []
+  rateLimits: RateLimit[] = []
   readonly listeners = new Set<(event: NetworkEvent) => void>()
   private nextIndex = LOOPBACK_INDEX
 
@@ -55,6 +56,7 @@ export class FakeNetworkState {
     this.removeAddresses((address) => address.link === index)
     this.neighbours = this.neighbours.filter((neighbour) => neighbour.link !== index)
     this.forwardingEntries = this.forwardingEntries.filter((entry) => entry.link !== index)
+    this.rateLimits = this.rateLimits.filter(({ link: limited }) => limited !== index)
     this.links.delete(index)
     this.peers.delete(index)
     this.emit({ object: 'link', change: 'deleted', link })

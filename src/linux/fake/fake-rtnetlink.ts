@@ -17,6 +17,11 @@ export function openFakeRtnetlink(
     ...fakeRouteCalls(state),
     ...neighbourCalls(state),
     ...forwardingCalls(state),
+    rateLimits: () => [...state.rateLimits],
+    limitRate(limit) {
+      checkLink(state, limit.link, `limit the rate of link ${limit.link}`)
+      state.rateLimits = [...state.rateLimits.filter(({ link }) => link !== limit.link), limit]
+    },
     watch(listener) {
       state.listeners.add(listener)
       return { [Symbol.dispose]: () => void state.listeners.delete(listener) }

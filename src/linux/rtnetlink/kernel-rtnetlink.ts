@@ -8,6 +8,7 @@ import { hasCode } from '../system-error.ts'
 import * as addresses from './address-messages.ts'
 import * as links from './link-messages.ts'
 import * as neighbours from './neighbour-messages.ts'
+import * as rates from './rate-messages.ts'
 import * as routes from './route-messages.ts'
 
 const ADD = NLM_F_CREATE | NLM_F_EXCL
@@ -23,6 +24,7 @@ export function openKernelRtnetlink(namespace?: NetworkNamespace): Rtnetlink {
     ...addressCalls(socket),
     ...routeCalls(socket),
     ...neighbourCalls(socket),
+    ...rateCalls(socket),
     watch: (listener) => watchNetwork(namespace, listener),
     [Symbol.dispose]: () => socket[Symbol.dispose](),
   }
@@ -141,6 +143,16 @@ function neighbourCalls(socket: NetlinkSocket): NeighbourCalls {
     deleteForwardingEntry(entry) {
       const what = `delete forwarding entry ${entry.hardwareAddress}`
       socket.request(RTM_DELNEIGH, 0, what, (to) => writeForwardingEntry(to, entry))
+    },
+  }
+}
+
+function rateCalls(socket: NetlinkSocket): Pick<Rtnetlink, 'rateLimits' | 'limitRate'> {
+  return {
+    rateLimits: () => socket.dump(rates.RTM_GETQDISC, 'rate limits', rates.writeAnyQdisc, rates.readRateLimit),
+    limitRate(limit) {
+      const what = `limit the rate of link ${limit.link}`
+      socket.request(rates.RTM_NEWQDISC, REPLACE, what, (to) => rates.writeRateLimit(to, limit))
     },
   }
 }

@@ -125,6 +125,13 @@ describe('attach', () => {
     expect((await network.attach(pod('b'))).addresses).not.toEqual(first.addresses)
   })
 
+  test('limits what goes in and out', async () => {
+    await network.attach(pod('a', { bandwidth: { ingress: 8000, egress: 16_000 } }))
+    const inside = linux.openRtnetlink(linux.namespaces.open('sampan-a'))
+    expect(node.rateLimits()).toEqual([{ link: node.link(vethName('a'))!.index, bitsPerSecond: 8000 }])
+    expect(inside.rateLimits()).toEqual([{ link: inside.link('eth0')!.index, bitsPerSecond: 16_000 }])
+  })
+
   test('many at once have different addresses', async () => {
     const attached = await Promise.all(Array.from({ length: 100 }, (_, i) => network.attach(pod(`p${i}`))))
     expect(new Set(attached.map(({ addresses }) => addresses[0])).size).toBe(100)

@@ -200,6 +200,7 @@ export class BridgePodNetwork implements PodNetwork {
         mtu: record.pod.mtu ?? mtu,
         addresses: record.addresses,
         gateways,
+        bandwidth: record.pod.bandwidth,
       }
       await connectPod(linux, this.#network, inside, plan, this.#options.clock)
     } finally {

@@ -4,6 +4,7 @@ import type { NetworkNamespace } from '../../linux/network-namespace.ts'
 import { type Link, LOCAL_TABLE, LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import type { Sysctl } from '../../linux/sysctl.ts'
 import { hasCode } from '../../linux/system-error.ts'
+import type { Bandwidth } from '../pod-network.ts'
 import { anywhere, asHost, hardwareAddressOf, isIPv6 } from './addresses.ts'
 
 export const POD_LINK = 'eth0'
@@ -16,6 +17,7 @@ export interface PodLinkPlan {
   readonly addresses: readonly string[]
   /** One for each address. */
   readonly gateways: readonly string[]
+  readonly bandwidth?: Bandwidth
 }
 
 /** Brings a pod's namespace to the plan, whatever is there of it already. The pod can be reached when it resolves. */
@@ -37,6 +39,7 @@ export async function connectPod(
     for (const gateway of plan.gateways) {
       pod.replaceRoute({ destination: anywhere(gateway), gateway, link: eth0.index, onlink: true })
     }
+    limitRates(network, pod, eth0.index, plan)
     // To read a link makes the kernel finish what follows from its coming up: until then it drops packets.
     pod.link(POD_LINK)
     network.link(plan.veth)
@@ -101,6 +104,13 @@ export function forgetPod(network: Rtnetlink, bridge: number, addresses: readonl
       if (!hasCode(error, 'ENOENT', 'ENODEV')) throw error
     }
   }
+}
+
+/** What comes into the pod leaves the node's end, and the other way round. */
+function limitRates(network: Rtnetlink, pod: Rtnetlink, eth0: number, { veth, bandwidth = {} }: PodLinkPlan): void {
+  const outside = bandwidth.ingress ? network.link(veth) : undefined
+  if (outside && bandwidth.ingress) network.limitRate({ link: outside.index, bitsPerSecond: bandwidth.ingress })
+  if (bandwidth.egress) pod.limitRate({ link: eth0, bitsPerSecond: bandwidth.egress })
 }
 
 /** A packet to a Service whose endpoint is the sender itself leaves by the port it came from: that is hairpin. */
