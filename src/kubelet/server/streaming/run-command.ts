@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { internalError } from '../../../api/meta/api-error.ts'
+import { ApiError, internalError } from '../../../api/meta/api-error.ts'
 import type { CommandStatus, CommandStreams } from '../../../client/remote-command.ts'
 import type { ExecSession } from '../../../container-runtime/runtime.ts'
 
@@ -64,8 +64,17 @@ function exitStatus(code: number): CommandStatus {
   }
 }
 
+/** What stands in the way is told as it is; what goes wrong on the way is an error of ours. */
 function failure(error: unknown): CommandStatus {
   const message = error instanceof Error ? error.message : String(error)
-  const { message: told, reason, code } = internalError(`error executing command in container: ${message}`)
-  return { metadata: {}, status: 'Failure', message: told, reason, details: { causes: [{ message }] }, code }
+  const { reason, code, ...told } =
+    error instanceof ApiError ? error.toStatus() : internalError(`error executing command in container: ${message}`)
+  return {
+    metadata: {},
+    status: 'Failure',
+    message: told.message ?? message,
+    reason: reason ?? '',
+    ...(told.details && { details: told.details }),
+    code: code ?? 500,
+  }
 }
