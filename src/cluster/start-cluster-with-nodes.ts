@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
 import { silentLogger } from '../base/log.ts'
+import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Linux } from '../linux/linux.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 import { LocalNodes } from './local-nodes.ts'
 import { type Cluster, type ClusterOptions, DEFAULT_SERVICE_CIDRS, startCluster } from './start-cluster.ts'
 import { clusterCidrsFor } from './start-nodes.ts'
@@ -18,6 +20,8 @@ export interface RealNodesOptions {
   readonly network: string
 }
 
+/** As kubelets know the API server. */
+const KUBELET_CLIENT = 'kube-apiserver-kubelet-client'
 /** By custom DNS has the tenth address of the range of Services. */
 const DNS_OFFSET = 10n
 /** Routed to the nodes like the range of Services, and apart from it. */
@@ -33,13 +37,18 @@ export async function startClusterWithNodes(
   const routed = [...clusterCidrs, ...serviceCidrs, LOAD_BALANCER_POOL]
   const nodes = await LocalNodes.open({ linux, dataDir, entry, routed, clock, log })
   let cluster: Cluster | undefined
+  let metrics: KubeletMetrics | undefined
   try {
     const listen = { ...(options.listen || {}), also: [nodes.gateway] }
-    cluster = await startCluster({ ...options, listen, loadBalancerPools: [LOAD_BALANCER_POOL] })
+    const metricsSource = metricsOnceStarted(() => metrics)
+    cluster = await startCluster({ ...options, listen, loadBalancerPools: [LOAD_BALANCER_POOL], metricsSource })
+    const certificates = await cluster.certificates
+    const identity = certificates.issueClient(KUBELET_CLIENT, [])
+    metrics = new KubeletMetrics({ client: cluster.client, ca: certificates.ca.cert, identity, clock, log })
     await nodes.start({
       count,
       server: `https://${nodes.gateway}:${new URL(cluster.url!).port}`,
-      certificates: await cluster.certificates,
+      certificates,
       settings: {
         clusterCidrs,
         serviceCidrs,
@@ -60,10 +69,21 @@ export async function startClusterWithNodes(
     [Symbol.asyncDispose]: {
       value: async () => {
         await nodes.stop()
+        metrics?.[Symbol.dispose]()
         await controlPlane[Symbol.asyncDispose]()
       },
     },
   }) as Cluster
+}
+
+/** The API server starts before there is anybody to ask. */
+function metricsOnceStarted(source: () => MetricsSource | undefined): MetricsSource {
+  return {
+    node: (name) => source()?.node(name),
+    nodes: () => source()?.nodes() ?? [],
+    pod: (namespace, name) => source()?.pod(namespace, name),
+    pods: (namespace) => source()?.pods(namespace) ?? [],
+  }
 }
 
 function dnsAddress(cidr: string): string {

@@ -40,6 +40,8 @@ export interface ClusterOptions {
   readonly serviceCidrs?: readonly string[]
   /** Where Services of type LoadBalancer get addresses from, a range per family; none by default. */
   readonly loadBalancerPools?: readonly string[]
+  /** What nodes and pods use, where the nodes are not simulated ones of this process. */
+  readonly metricsSource?: MetricsSource
   readonly nodePortRange?: { readonly from: number; readonly to: number }
   /** Which controllers to run: all by default, none with `false`, or some by their names. */
   readonly controllers?: boolean | readonly string[]
@@ -111,7 +113,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...security(options, certificates),
         disableAdmissionPlugins: pluginsWithoutControllers(options),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
-        ...(hasNodes(options) && { metricsSource: metricsOf(loops) }),
+        ...metricsSourceOf(options, loops),
         ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),
       }),
     )
@@ -137,6 +139,11 @@ function security({ authentication, authorization }: ClusterOptions, certificate
     ...(authorization && { authorization }),
     rootCertificate: async () => (await certificates).ca.cert,
   }
+}
+
+function metricsSourceOf(options: ClusterOptions, loops: ControlLoops): { metricsSource?: MetricsSource } {
+  if (options.metricsSource) return { metricsSource: options.metricsSource }
+  return hasNodes(options) ? { metricsSource: metricsOf(loops) } : {}
 }
 
 const hasNodes = ({ nodes = 0 }: ClusterOptions) => (typeof nodes === 'number' ? nodes : nodes.length) > 0

@@ -1,5 +1,6 @@
 /** One node in this process: pod network, container runtime, kubelet, service proxy and DNS, each with its own identity. */
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -22,7 +23,15 @@ import type { PodNetwork } from '../pod-network/pod-network.ts'
 import type { ProxyMode } from '../service-proxy/backend.ts'
 import { startServiceProxy } from '../service-proxy/service-proxy.ts'
 import { AsyncDisposables } from './async-disposables.ts'
-import { type NodeSettings, type NodeUser, nodeKubeconfigPath } from './node-settings.ts'
+import {
+  clusterCaPath,
+  type NodeSettings,
+  type NodeUser,
+  nodeKubeconfigPath,
+  servingCertificatePath,
+} from './node-settings.ts'
+
+const KUBELET_PORT = 10250
 
 /** Disposing lets go of everything and leaves it running: the next process adopts it. */
 export interface RunningNode extends AsyncDisposable {
@@ -101,6 +110,8 @@ async function startParts(
       clusterDomain,
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
       mounter,
+      listen: { host: address, port: KUBELET_PORT },
+      tls: await kubeletCertificate(dataDir),
     }),
   )
   removals.push(() => removeSandboxes(runtime))
@@ -131,6 +142,13 @@ async function startParts(
       serviceAddress: clusterDns,
     }),
   )
+}
+
+async function kubeletCertificate(dataDir: string) {
+  const pair = await readFile(servingCertificatePath(dataDir), 'utf8')
+  const keyStart = pair.indexOf('-----BEGIN PRIVATE KEY')
+  const clientCa = await readFile(clusterCaPath(dataDir), 'utf8')
+  return { cert: pair.slice(0, keyStart), key: pair.slice(keyStart), clientCa }
 }
 
 async function transportOf(dataDir: string, user: NodeUser): Promise<HttpTransport> {
