@@ -1,4 +1,5 @@
 /** The service proxy of one node: from the API's Services and EndpointSlices to rules in effect. */
+import { availableParallelism } from 'node:os'
 import type { Node, Service } from '../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
 import type { ServiceCIDR } from '../api/generated/networking-v1.ts'
@@ -16,6 +17,7 @@ import type { Linux } from '../linux/linux.ts'
 import type { NetworkNamespace } from '../linux/network-namespace.ts'
 import type { BackendFactory, LocalTrafficDetector, ProxyMode } from './backend.ts'
 import { BACKENDS } from './backends.ts'
+import { DEFAULT_CONNTRACK_LIMITS, raiseConntrackLimits } from './proxy/conntrack-limits.ts'
 import { HealthCheckNodePorts } from './proxy/health-check-node-ports.ts'
 import { startHealthServer } from './proxy/health-server.ts'
 import type { HttpListener } from './proxy/http-listener.ts'
@@ -51,6 +53,8 @@ export interface ServiceProxyOptions {
   /** Where those servers and health-check node ports listen; everywhere unless given. */
   readonly host?: string
   readonly metrics?: MetricsRegistry
+  /** Make room for the connections of a busy node in the kernel, as kube-proxy does. Not unless asked. */
+  readonly raiseConntrackLimits?: boolean
   /** All modes there are, unless given. */
   readonly backends?: Readonly<Partial<Record<ProxyMode, BackendFactory>>>
 }
@@ -75,6 +79,7 @@ const MASQUERADE_BIT = 14
 
 export async function startServiceProxy(options: ServiceProxyOptions): Promise<ServiceProxy> {
   const { transport, clock, random, log, nodeName, host } = options
+  if (options.raiseConntrackLimits) raiseConntrackLimits(DEFAULT_CONNTRACK_LIMITS, availableParallelism(), log)
   const registry = options.metrics ?? new MetricsRegistry()
   const table = new ServiceTable({ name: nodeName })
   const metrics = proxyMetrics(registry, table)

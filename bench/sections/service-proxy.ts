@@ -1,0 +1,163 @@
+import { execFileSync } from 'node:child_process'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { kernelLinux } from '../../src/linux/kernel-linux.ts'
+import type { Linux } from '../../src/linux/linux.ts'
+import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
+import type { ProxyNode, ServiceProxyBackend } from '../../src/service-proxy/backend.ts'
+import { BACKENDS } from '../../src/service-proxy/backends.ts'
+import { ServiceTable } from '../../src/service-proxy/service-table.ts'
+import { median } from '../measure.ts'
+import { ms, type Row, type Section, us } from '../report.ts'
+import {
+  clusterIP,
+  endpointIP,
+  endpointsAt,
+  PORT,
+  serviceAt,
+  sliceAt,
+  TARGET_PORT,
+} from '../service-proxy/cluster-services.ts'
+import { listenAtEndpoints } from '../service-proxy/connect-latency.ts'
+import { peerChange, peerRuleset } from '../service-proxy/peer-rules.ts'
+
+const MANY = 10_000
+const SMALL = 1000
+const FEW = 10
+const CHANGES = 21
+const ABSENT_ENDPOINT = 2_000_000
+
+const NODE: ProxyNode = {
+  nodeIPs: ['192.0.2.1'],
+  localDetector: { by: 'cidr', cidrs: ['10.128.0.0/9'] },
+  masqueradeAll: false,
+  masqueradeBit: 14,
+  nodePortAddresses: 'primary',
+  serviceCIDRs: [],
+}
+
+const two = (value: number) => `${value.toFixed(2)} ms`
+
+export const serviceProxySection: Section = {
+  name: 'service-proxy',
+  title:
+    'Service proxy, nftables, 3 endpoints a Service; beside: nft -f with the layout of kube-proxy, at 1,000 Services',
+  async run({ quick }) {
+    if (process.getuid?.() !== 0) throw new Error('network namespaces need root')
+    const many = quick ? SMALL : MANY
+    const linux = kernelLinux()
+    const rows: Row[] = []
+    const peer = await inNamespace(linux, (namespace) => measurePeer(namespace))
+    const small = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, SMALL))
+    const large = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, many))
+    const few = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, FEW))
+    const [beside, faster] = [ms(peer.full), (ours: number) => peer.full / ours]
+    rows.push({
+      what: `all of ${SMALL} Services`,
+      ours: ms(small.full),
+      peer: beside,
+      ratio: faster(small.full),
+      goal: 'at least 5',
+    })
+    rows.push({ what: `all of ${many} Services`, ours: ms(large.full), peer: '', goal: 'under 1000 ms' })
+    rows.push({ what: `a restart at ${many}: compared, nothing written`, ours: ms(large.adopt), peer: '', goal: '' })
+    const change = ms(peer.change)
+    rows.push({
+      what: `one endpoint replaced at ${SMALL}`,
+      ours: two(small.replaced),
+      peer: change,
+      ratio: peer.change / small.replaced,
+      goal: 'at least 20',
+    })
+    rows.push({ what: `one endpoint replaced at ${many}`, ours: two(large.replaced), peer: '', goal: 'under 5 ms' })
+    rows.push({ what: `one endpoint more or less at ${many}`, ours: two(large.counted), peer: '', goal: 'under 5 ms' })
+    rows.push({ what: 'connect without a Service', ours: us(large.direct), peer: '', goal: '' })
+    rows.push({
+      what: `connect, ${FEW} Services; beside: without`,
+      ours: us(few.connect),
+      peer: us(few.direct),
+      ratio: few.connect / few.direct,
+      goal: 'at most 1.6',
+    })
+    rows.push({
+      what: `connect, ${many} Services; beside: ${FEW}`,
+      ours: us(large.connect),
+      peer: us(few.connect),
+      ratio: large.connect / few.connect,
+      goal: 'about 1',
+    })
+    return rows
+  },
+}
+
+let namespaces = 0
+
+async function inNamespace<T>(linux: Linux, work: (namespace: NetworkNamespace) => Promise<T>): Promise<T> {
+  const namespace = linux.namespaces.create(`sampan-bench-${process.pid}-${namespaces++}`)
+  try {
+    return await work(namespace)
+  } finally {
+    namespace[Symbol.dispose]()
+    linux.namespaces.delete(namespace.name)
+  }
+}
+
+async function timed(work: () => void | Promise<void>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+async function measurePeer({ name }: NetworkNamespace) {
+  const nft = (input: string) => void execFileSync('nsenter', [`--net=/run/netns/${name}`, 'nft', '-f', '-'], { input })
+  const rules = peerRuleset(SMALL)
+  const full = await timed(() => nft(rules))
+  const changes: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const text = peerChange(i, endpointIP(ABSENT_ENDPOINT + i))
+    changes.push(await timed(() => nft(text)))
+  }
+  return { full, change: median(changes) }
+}
+
+async function measureOurs(linux: Linux, namespace: NetworkNamespace, services: number) {
+  const listening = await listenAtEndpoints(linux, namespace)
+  const table = new ServiceTable({ name: 'here' })
+  for (let i = 0; i < services; i++) {
+    table.serviceChanged(undefined, serviceAt(i))
+    table.endpointSliceChanged(undefined, sliceAt(i))
+  }
+  table.update()
+  const open = () => BACKENDS.nftables!({ linux, namespace, node: NODE, clock: systemClock, log: silentLogger })
+  const backend = open()
+  const full = await timed(() => backend.apply(table, 'all'))
+  const other = open()
+  const adopt = await timed(() => other.apply(table, 'all'))
+  await other[Symbol.asyncDispose]()
+  const direct = await listening.connect(endpointsAt(0)[0]!, TARGET_PORT)
+  const connect = await listening.connect(clusterIP(0), PORT)
+  const { replaced, counted } = await measureChanges(table, backend)
+  await backend[Symbol.asyncDispose]()
+  listening[Symbol.dispose]()
+  return { full, adopt, direct, connect, replaced, counted }
+}
+
+/** From the event of a slice to the kernel. */
+async function measureChanges(table: ServiceTable, backend: ServiceProxyBackend) {
+  const old = sliceAt(1)
+  const changeTo = (ips: readonly string[]) =>
+    timed(async () => {
+      table.endpointSliceChanged(old, sliceAt(1, ips))
+      await backend.apply(table, table.update())
+    })
+  const [first, second, third] = endpointsAt(1) as [string, string, string]
+  const replaced: number[] = []
+  const counted: number[] = []
+  for (let i = 0; i < CHANGES; i++) {
+    replaced.push(await changeTo([first, second, endpointIP(ABSENT_ENDPOINT + i)]))
+  }
+  for (let i = 0; i < CHANGES; i++) {
+    counted.push(await changeTo(i % 2 === 0 ? [first, second] : [first, second, third]))
+  }
+  return { replaced: median(replaced), counted: median(counted) }
+}

@@ -1,0 +1,238 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fakeLinux } from '../../linux/fake-linux.ts'
+import { NftTransaction } from '../../linux/nft-transaction.ts'
+import type { Nftables, NftElement } from '../../linux/nftables.ts'
+import type { ProxyNode } from '../backend.ts'
+import type { Endpoint, ServicePort } from '../service-port.ts'
+import { sameElement } from './element-changes.ts'
+import { appendDifference, replaceTable, ruleText } from './kernel-difference.ts'
+import { layoutOf } from './layout.ts'
+import { Ruleset } from './ruleset.ts'
+import { assignSlots } from './slots.ts'
+
+const node: ProxyNode = {
+  nodeIPs: ['192.168.10.1'],
+  localDetector: { by: 'cidr', cidrs: ['10.244.0.0/16'] },
+  masqueradeAll: false,
+  masqueradeBit: 14,
+  nodePortAddresses: 'primary',
+  serviceCIDRs: ['10.96.0.0/16'],
+}
+
+const endpoint = (i: number): Endpoint => ({
+  ip: `10.244.${i & 1}.${i}`,
+  port: 8080,
+  isLocal: (i & 1) === 0,
+  id: `10.244.${i & 1}.${i} 8080`,
+})
+
+interface Shape {
+  readonly endpoints: readonly number[]
+  readonly internalLocal: boolean
+  readonly externalLocal: boolean
+  readonly affinity: boolean
+  readonly nodePort: boolean
+  readonly loadBalancer: boolean
+  readonly ranges: boolean
+}
+
+function port(number: number, shape: Shape): ServicePort {
+  const all = shape.endpoints.map(endpoint)
+  return {
+    key: `default/s${number}/TCP/IPv4`,
+    service: `default/s${number}`,
+    name: `default/s${number}`,
+    family: 'IPv4',
+    protocol: 'TCP',
+    port: 80,
+    clusterIP: `10.96.0.${number + 1}`,
+    nodePort: shape.nodePort ? 30_000 + number : 0,
+    externalIPs: [],
+    loadBalancerIPs: shape.loadBalancer ? [`172.16.0.${number + 1}`] : [],
+    sourceRanges: shape.ranges ? ['10.0.0.0/8', '10.1.0.0/16', '192.168.10.0/24'] : [],
+    affinitySeconds: shape.affinity ? 60 : undefined,
+    internalPolicyLocal: shape.internalLocal,
+    externalPolicyLocal: shape.externalLocal,
+    healthCheckNodePort: 0,
+    clusterEndpoints: all,
+    localEndpoints: all.filter(({ isLocal }) => isLocal),
+    servingEndpoints: [],
+    hasEndpoints: all.length > 0,
+  }
+}
+
+const shapes = fc.record({
+  endpoints: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 5 }),
+  internalLocal: fc.boolean(),
+  externalLocal: fc.boolean(),
+  affinity: fc.boolean(),
+  nodePort: fc.boolean(),
+  loadBalancer: fc.boolean(),
+  ranges: fc.boolean(),
+})
+
+/** Everything in the table, in an order of its own; endpoints by address only, as their numbers depend on history. */
+function contentsOf(nftables: Nftables, layout: ReturnType<typeof layoutOf>) {
+  const { chains, sets, rules } = nftables.list(layout.table)!
+  const elementText = (name: string, { key, keyEnd, data, verdict }: NftElement) => {
+    const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
+    // Of the number only whether it is one for local endpoints.
+    if (/endpoints$/.test(name) && data) return `${hex(key).slice(0, -8)} ${hex(key).slice(-4)} ${hex(data)}`
+    return name.startsWith('sticky') ? JSON.stringify(verdict) : `${hex(key)} ${hex(keyEnd)} ${JSON.stringify(verdict)}`
+  }
+  return {
+    chains: chains.map(({ name }) => name).sort(),
+    rules: rules
+      .filter(({ chain }) => !chain.startsWith('sticky'))
+      .map((rule) => `${rule.chain}: ${ruleText(rule)}`)
+      .sort(),
+    sets: Object.fromEntries(
+      sets
+        .map(({ name }) => name)
+        .sort()
+        .map((name) => [
+          name,
+          nftables
+            .elements(sets.find((set) => set.name === name)!)
+            .map((element) => elementText(name, element))
+            .sort(),
+        ]),
+    ),
+  }
+}
+
+describe('a ruleset', () => {
+  test('changed step by step is the same as one made at once', async () => {
+    const changes = fc.array(fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), fc.option(shapes)), { maxLength: 4 }), {
+      maxLength: 8,
+    })
+    await fc.assert(
+      fc.asyncProperty(changes, async (rounds) => {
+        const layout = layoutOf('IPv4')
+        const stepwise = fakeLinux().openNftables()
+        const ruleset = new Ruleset(layout, node)
+        const first = new NftTransaction()
+        replaceTable(ruleset.load([]), first)
+        await stepwise.commit(first)
+        const ports = new Map<string, ServicePort>()
+        for (const round of rounds) {
+          const changed = new Map<string, ServicePort | undefined>()
+          for (const [number, shape] of round)
+            changed.set(`default/s${number}/TCP/IPv4`, shape ? port(number, shape) : undefined)
+          for (const [key, value] of changed) {
+            if (value) ports.set(key, value)
+            else ports.delete(key)
+          }
+          const transaction = new NftTransaction()
+          ruleset.change(changed, transaction)
+          await stepwise.commit(transaction)
+        }
+        const atOnce = fakeLinux().openNftables()
+        const transaction = new NftTransaction()
+        const wanted = new Ruleset(layout, node).load(ports.values())
+        replaceTable(wanted, transaction)
+        await atOnce.commit(transaction)
+        expect(contentsOf(stepwise, layout)).toEqual(contentsOf(atOnce, layout))
+
+        const difference = new NftTransaction()
+        expect(appendDifference(atOnce, wanted, atOnce.list(layout.table)!, difference)).toBe(true)
+        expect(difference.operations).toEqual([])
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('any table becomes any other by its difference', async () => {
+    const lists = fc.array(shapes, { maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(lists, lists, async (before, after) => {
+        const layout = layoutOf('IPv4')
+        const nftables = fakeLinux().openNftables()
+        const write = async (list: readonly Shape[]) => {
+          const wanted = new Ruleset(layout, node).load(list.map((shape, i) => port(i, shape)))
+          const transaction = new NftTransaction()
+          const actual = nftables.list(layout.table)
+          if (!actual) replaceTable(wanted, transaction)
+          else expect(appendDifference(nftables, wanted, actual, transaction)).toBe(true)
+          await nftables.commit(transaction)
+        }
+        await write(before)
+        await write(after)
+        const fresh = fakeLinux().openNftables()
+        const transaction = new NftTransaction()
+        replaceTable(new Ruleset(layout, node).load(after.map((shape, i) => port(i, shape))), transaction)
+        await fresh.commit(transaction)
+        expect(contentsOf(nftables, layout)).toEqual(contentsOf(fresh, layout))
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('a change of one endpoint is a few elements, whatever else there is', () => {
+    const layout = layoutOf('IPv4')
+    const ruleset = new Ruleset(layout, node)
+    const plain: Shape = {
+      endpoints: [2, 3, 4],
+      internalLocal: false,
+      externalLocal: false,
+      affinity: false,
+      nodePort: false,
+      loadBalancer: false,
+      ranges: false,
+    }
+    ruleset.load(Array.from({ length: 200 }, (_, i) => port(i, plain)))
+    const changed = port(7, { ...plain, endpoints: [2, 5, 4] })
+    const transaction = new NftTransaction()
+    ruleset.change([[changed.key, changed]], transaction)
+    expect(
+      transaction.operations.map((operation) =>
+        'elements' in operation ? `${operation.op} ${operation.set.name} ${operation.elements.length}` : operation.op,
+      ),
+    ).toEqual(['delete-elements endpoints 1', 'add-elements endpoints 1', 'add-elements hairpin 1'])
+  })
+})
+
+describe('slots', () => {
+  test.each<[number[], number[], number[]]>([
+    [[], [1, 2, 3], [1, 2, 3]],
+    [
+      [1, 2, 3],
+      [3, 2, 1],
+      [1, 2, 3],
+    ],
+    [
+      [1, 2, 3],
+      [1, 3],
+      [1, 3],
+    ],
+    [
+      [1, 2, 3],
+      [2, 3],
+      [3, 2],
+    ],
+    [
+      [1, 2, 3],
+      [1, 4, 3],
+      [1, 4, 3],
+    ],
+    [
+      [1, 2],
+      [2, 1, 3],
+      [1, 2, 3],
+    ],
+    [[1, 2, 3], [], []],
+  ])('%j then %j: %j', (previous, next, expected) => {
+    expect(assignSlots(previous.map(endpoint), next.map(endpoint)).map(({ id }) => id)).toEqual(
+      expected.map((i) => endpoint(i).id),
+    )
+  })
+})
+
+test('elements are compared without their comments', () => {
+  const key = Buffer.from([1])
+  expect(sameElement({ key, comment: 'a' }, { key })).toBe(true)
+  expect(sameElement({ key, data: Buffer.from([1]) }, { key, data: Buffer.from([2]) })).toBe(false)
+  const verdict = { verdict: 'goto', chain: 'a' } as const
+  expect(sameElement({ key, verdict }, { key, verdict: { ...verdict, chain: 'b' } })).toBe(false)
+})
