@@ -6,7 +6,7 @@ export interface Mounter {
   readonly canMount: boolean
   /** A filesystem in memory at this folder, at most so big if a size is given. */
   mountTmpfs(path: string, sizeBytes?: number): Promise<void>
-  /** `source` (a path, `/proc/self/fd/N` included) shows at `target`, which exists. */
+  /** `source` (a path, `/proc/<pid>/fd/<n>` included) shows at `target`, which exists. */
   bind(source: string, target: string): Promise<void>
   unmount(path: string): Promise<void>
   /** All mount points at or below a folder, the deepest first. */

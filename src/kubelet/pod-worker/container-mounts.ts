@@ -67,7 +67,8 @@ async function subPathOf(input: MountInput, { name }: VolumeMount, volume: strin
     throw new Error(`failed to prepare ${text}: ${error.message}`)
   })
   try {
-    const source = `/proc/self/fd/${handle.fd}`
+    // Whoever mounts may be another process.
+    const source = `/proc/${process.pid}/fd/${handle.fd}`
     if (!mounter.canMount) return await realpath(source)
     const target = subPathTarget(rootDir, pod.metadata.uid ?? '', name, container.name, index)
     for (const mounted of await mounter.mountsUnder(target)) await mounter.unmount(mounted)

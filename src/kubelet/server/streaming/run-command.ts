@@ -66,15 +66,7 @@ function exitStatus(code: number): CommandStatus {
 
 /** What stands in the way is told as it is; what goes wrong on the way is an error of ours. */
 function failure(error: unknown): CommandStatus {
+  if (error instanceof ApiError) return { ...error.toStatus(), metadata: {} }
   const message = error instanceof Error ? error.message : String(error)
-  const { reason, code, ...told } =
-    error instanceof ApiError ? error.toStatus() : internalError(`error executing command in container: ${message}`)
-  return {
-    metadata: {},
-    status: 'Failure',
-    message: told.message ?? message,
-    reason: reason ?? '',
-    ...(told.details && { details: told.details }),
-    code: code ?? 500,
-  }
+  return { ...internalError(`error executing command in container: ${message}`).toStatus(), metadata: {} }
 }
