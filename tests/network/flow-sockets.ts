@@ -103,3 +103,31 @@ export async function ask(place: Place, { source, ip, port, protocol }: Target, 
 
 const ECONNREFUSED = 111
 const failure = (errno: number): Answer => (errno === ECONNREFUSED ? 'reject' : 'unreachable')
+
+export interface ConnectedUdp {
+  readonly fd: number
+  /** The name in the next answer. */
+  answer(patienceMs: number): Promise<string | undefined>
+  close(): void
+}
+
+/** A client that keeps its port. */
+export function connectedUdp(place: Place, { source, ip, port }: Target): ConnectedUdp {
+  const calls = linuxCalls()
+  const fd = makeSocket(place, parseIP(ip)!.family, 'UDP')
+  calls.bind(fd, socketAddress(source, 0))
+  calls.connect(fd, socketAddress(ip, port))
+  return {
+    fd,
+    async answer(patienceMs) {
+      const bytes = Buffer.alloc(256)
+      for (let waited = 0; waited < patienceMs; waited += POLL_MS) {
+        const length = calls.recv(fd, bytes, 0)
+        if (length > 0) return bytes.toString('utf8', 0, length).split(' ')[0]
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+      }
+      return undefined
+    },
+    close: () => void calls.close(fd),
+  }
+}

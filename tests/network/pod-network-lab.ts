@@ -204,17 +204,24 @@ export class Lab {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#sockets) socket.destroy()
     for (const server of this.#servers) server.close()
-    for (const network of this.#networks) {
-      await network.cleanup()
-      await network[Symbol.asyncDispose]()
+    try {
+      for (const network of this.#networks) {
+        await network.cleanup()
+        await network[Symbol.asyncDispose]()
+      }
+      await this.#api?.[Symbol.asyncDispose]()
+      await this.#store?.[Symbol.asyncDispose]()
+    } finally {
+      this.#removeMachines()
     }
-    await this.#api?.[Symbol.asyncDispose]()
-    await this.#store?.[Symbol.asyncDispose]()
+  }
+
+  #removeMachines(): void {
     this.#wires[Symbol.dispose]()
     const present = new Set(this.linux.namespaces.list())
     for (const namespace of this.#namespaces) {
       namespace[Symbol.dispose]()
-      if (present.has(namespace.name)) this.linux.namespaces.delete(namespace.name)
+      if (present.delete(namespace.name)) this.linux.namespaces.delete(namespace.name)
     }
     rmSync(this.#directory, { recursive: true, force: true })
   }
