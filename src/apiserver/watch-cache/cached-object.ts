@@ -8,9 +8,9 @@ const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
  * So many bytes of objects are kept in parsed form. Those who look at an object mostly do so together, when it changes;
- * keeping all would cost several times the bytes. What informers of this process hold longer is found again.
+ * keeping all would cost several times the bytes, and weak references keep them until the next full collection.
  */
-const parsedForms = new ParsedForms(4 << 20)
+const parsedForms = new ParsedForms(2 << 20)
 
 /** Under test, whoever changes a shared object is caught in the act. */
 const FREEZES = process.env.SAMPAN_FREEZE_OBJECTS === '1'
@@ -23,7 +23,7 @@ export class CachedObject {
   readonly key: string
   readonly bytes: Buffer
   readonly revision: number
-  #parsed: KubernetesObject | WeakRef<KubernetesObject> | undefined = undefined
+  #parsed: KubernetesObject | undefined = undefined
   #labels: Readonly<Record<string, string>> | undefined = undefined
 
   /** `parsed` is given where the parsed form of the bytes is known already. */
@@ -35,20 +35,17 @@ export class CachedObject {
   }
 
   get object(): KubernetesObject {
-    const parsed = this.#parsed
-    if (parsed !== undefined && !(parsed instanceof WeakRef)) return parsed
-    return this.#keep(parsed?.deref() ?? this.#parse())
+    return this.#parsed ?? this.#keep(this.#parse())
   }
 
   /** The parsed form if there is one; it is not made for this. */
   get known(): KubernetesObject | undefined {
-    return this.#parsed instanceof WeakRef ? this.#parsed.deref() : this.#parsed
+    return this.#parsed
   }
 
   /** A private copy that may be changed. */
   draft(): KubernetesObject {
-    const { known } = this
-    return known ? copyObject(known) : this.#parse()
+    return this.#parsed ? copyObject(this.#parsed) : this.#parse()
   }
 
   /** Kept apart from the parsed form, because selectors ask for nothing else. */
@@ -58,7 +55,7 @@ export class CachedObject {
   }
 
   dropParsed(): void {
-    if (this.#parsed !== undefined && !(this.#parsed instanceof WeakRef)) this.#parsed = new WeakRef(this.#parsed)
+    this.#parsed = undefined
   }
 
   #parse(): KubernetesObject {
