@@ -28,6 +28,17 @@ const PATIENCE_MS = 5000
 const MOST_TRIES = 60
 const FEWEST_TRIES = 4
 
+/** Pods and the node go to any of two, the others to the one that is here. */
+const EXTERNAL_LOCAL = `table ip sampan-services {
+	chain external-local-2-1 {
+		ip saddr @pod-cidrs goto lb-2
+		fib saddr type local jump mark-for-masquerade
+		fib saddr type local goto lb-2
+		dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 offset 65536 map @endpoints
+	}
+}
+`
+
 let network: FlowNetwork
 
 asRoot('service proxy with real packets', () => {
@@ -67,6 +78,18 @@ asRoot('service proxy with real packets', () => {
       })
     }
   }
+
+  test('nft prints a chain as people read it', async () => {
+    const scenario = PACKET_FLOWS.find(({ name }) => name === 'external traffic policy Local')!
+    const backend = openBackend(BACKENDS.nftables!, scenario, 'IPv4')
+    await backend.apply(tableOf(scenario, 'IPv4'), 'all')
+    await backend[Symbol.asyncDispose]()
+    const { name } = network.node.namespace
+    const chain = ['list', 'chain', 'ip', 'sampan-services', 'external-local-2-1']
+    expect(execFileSync('nsenter', [`--net=/run/netns/${name}`, 'nft', ...chain], { encoding: 'utf8' })).toBe(
+      EXTERNAL_LOCAL,
+    )
+  })
 
   test('nft prints the rules of every scenario', async () => {
     const { name } = network.node.namespace
