@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseQuantity, value } from '../api/meta/quantity.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
@@ -19,7 +20,7 @@ import { kernelLinux } from '../linux/kernel-linux.ts'
 import { startSyscallAgents } from '../linux/syscall-agent.ts'
 import type { NetworkBackendName } from '../pod-network/backends.ts'
 import { startNodeNetwork } from '../pod-network/node-network.ts'
-import type { PodNetwork } from '../pod-network/pod-network.ts'
+import type { Bandwidth, PodNetwork } from '../pod-network/pod-network.ts'
 import type { ProxyMode } from '../service-proxy/backend.ts'
 import { startServiceProxy } from '../service-proxy/service-proxy.ts'
 import { AsyncDisposables } from './async-disposables.ts'
@@ -159,7 +160,7 @@ async function transportOf(dataDir: string, user: NodeUser): Promise<HttpTranspo
 /** The runtime's words for the pod network. */
 function sandboxNetwork(network: PodNetwork): SandboxNetwork {
   return {
-    async attach({ sandboxId, metadata, portMappings }) {
+    async attach({ sandboxId, metadata, portMappings, annotations }) {
       const hostPorts = portMappings
         .filter(({ hostPort }) => hostPort > 0)
         .map(({ protocol, hostPort, containerPort, hostIp }) => ({
@@ -169,11 +170,21 @@ function sandboxNetwork(network: PodNetwork): SandboxNetwork {
           ...(hostIp !== undefined && { hostIP: hostIp }),
         }))
       const { namespace, name, uid } = metadata
-      const { netnsPath, addresses } = await network.attach({ namespace, name, uid, sandboxId, hostPorts })
+      const bandwidth = bandwidthOf(annotations)
+      const { netnsPath, addresses } = await network.attach({ namespace, name, uid, sandboxId, hostPorts, bandwidth })
       return { netnsPath, ips: addresses }
     },
     detach: (sandboxId) => network.detach(sandboxId),
   }
+}
+
+/** Bits per second, as quantities; what is none is left out. */
+function bandwidthOf(annotations: Readonly<Record<string, string>>): Bandwidth {
+  const rate = (direction: 'ingress' | 'egress') => {
+    const quantity = parseQuantity(annotations[`kubernetes.io/${direction}-bandwidth`] ?? '')
+    return quantity ? { [direction]: value(quantity) } : {}
+  }
+  return { ...rate('ingress'), ...rate('egress') }
 }
 
 async function removeSandboxes(runtime: ContainerRuntime): Promise<void> {

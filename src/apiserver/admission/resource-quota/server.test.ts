@@ -4,12 +4,14 @@ import { configMapKind } from '../../../api/kinds/core/config-map.ts'
 import { podKind } from '../../../api/kinds/core/pod/kind.ts'
 import { resourceQuotaKind } from '../../../api/kinds/core/resource-quota.ts'
 import { serviceKind } from '../../../api/kinds/core/service/kind.ts'
-import { resourceQuotaController } from '../../../controllers/resource-quota/controller.ts'
+import { type ControlPlaneContext, controllers } from '../../../controllers/all.ts'
 import { type ControlPlane, startControlPlane } from '../../../testing/control-plane.ts'
 
 let plane: ControlPlane
 beforeEach(async () => {
-  plane = await startControlPlane({ controllers: [resourceQuotaController] })
+  plane = await startControlPlane({
+    controllers: [(context) => controllers['resourcequota-controller']!(context as ControlPlaneContext)],
+  })
 })
 afterEach(() => plane[Symbol.asyncDispose]())
 
