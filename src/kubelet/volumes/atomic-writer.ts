@@ -23,8 +23,7 @@ const NEW_DATA = '..data_tmp'
  * to which the link `..data` is switched; what users see are links through it. Returns whether anything changed.
  */
 export async function writePayload(directory: string, payload: Payload, now: number): Promise<boolean> {
-  await mkdir(directory, { recursive: true })
-  await chmod(directory, 0o755)
+  if (await mkdir(directory, { recursive: true })) await chmod(directory, 0o755)
   const current = await readlink(path.join(directory, DATA)).catch(() => undefined)
   if (current !== undefined && (await isSame(path.join(directory, DATA), payload))) {
     await linkFirstParts(directory, payload)

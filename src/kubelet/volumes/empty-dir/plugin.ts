@@ -9,14 +9,17 @@ export const emptyDirPlugin: VolumePlugin = {
   supports: (volume) => volume.emptyDir !== undefined,
   async mount({ volume, directory, context }) {
     const { medium, sizeLimit } = volume.emptyDir!
-    await mkdir(directory, { recursive: true })
+    let isNew = (await mkdir(directory, { recursive: true })) !== undefined
     if (medium === 'Memory') {
       const mounted = await context.mounter.mountsUnder(directory)
       const limit = sizeLimit === undefined ? undefined : parseAmount(sizeLimit)
-      if (!mounted.includes(directory)) await context.mounter.mountTmpfs(directory, limit && value(limit))
+      if (!mounted.includes(directory)) {
+        await context.mounter.mountTmpfs(directory, limit && value(limit))
+        isNew = true
+      }
     }
-    // The mode of mkdir is cut by the umask.
-    await chmod(directory, 0o777)
+    // The mode of mkdir is cut by the umask. Later it is the pod's own to change.
+    if (isNew) await chmod(directory, 0o777)
     return { path: directory, ownedByPod: true }
   },
 }
