@@ -46,7 +46,7 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
     await informers[Symbol.asyncDispose]()
   }
   try {
-    for (const address of options.listen) listening.push(await listen(address, handle))
+    for (const address of options.listen) listening.push(await listen(address, handle, clock))
   } catch (error) {
     await dispose()
     throw error

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts'
 import type { createHandler } from './handle.ts'
 import { listenTcp } from './tcp.ts'
 import { listenUdp } from './udp.ts'
@@ -12,8 +13,12 @@ export interface ListenAddress {
 }
 
 /** Both transports on one port, as DNS has it. */
-export async function listen(address: ListenAddress, handle: ReturnType<typeof createHandler>): Promise<Listening> {
-  const tcp = await listenTcp(address, handle)
+export async function listen(
+  address: ListenAddress,
+  handle: ReturnType<typeof createHandler>,
+  clock: Clock,
+): Promise<Listening> {
+  const tcp = await listenTcp(address, handle, clock)
   try {
     const udp = await listenUdp({ ...address, port: tcp.port }, handle)
     return {

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
 import type { createHandler } from './handle.ts'
 import type { Listening } from './listen.ts'
 
@@ -10,13 +11,14 @@ const MAX_IN_FLIGHT = 64
 export async function listenTcp(
   address: { readonly host: string; readonly port: number },
   handle: ReturnType<typeof createHandler>,
+  clock: Clock,
 ): Promise<Listening> {
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    socket.setTimeout(IDLE_MILLISECONDS, () => socket.destroy())
+    closeWhenIdle(socket, clock)
     serve(socket, handle)
   })
   server.maxConnections = MAX_CONNECTIONS
@@ -35,6 +37,21 @@ export async function listenTcp(
       await closed
     },
   }
+}
+
+/** One timer per connection, set anew only when it runs out: bytes that come in cost no timer. */
+function closeWhenIdle(socket: Socket, clock: Clock): void {
+  let lastActive = clock.now()
+  const look = () => {
+    const rest = lastActive + IDLE_MILLISECONDS - clock.now()
+    if (rest <= 0) socket.destroy()
+    else timer = clock.after(rest, look).unref()
+  }
+  let timer = clock.after(IDLE_MILLISECONDS, look).unref()
+  socket.on('data', () => {
+    lastActive = clock.now()
+  })
+  socket.on('close', () => timer.cancel())
 }
 
 /** Each message has its length in front, two bytes. */
