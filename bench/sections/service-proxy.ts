@@ -25,6 +25,7 @@ const MANY = 10_000
 const SMALL = 1000
 const FEW = 10
 const CHANGES = 21
+const TURNS = 3
 const ABSENT_ENDPOINT = 2_000_000
 
 const NODE: ProxyNode = {
@@ -47,11 +48,21 @@ export const serviceProxySection: Section = {
     const many = quick ? SMALL : MANY
     const linux = kernelLinux()
     const rows: Row[] = []
-    const peer = await inNamespace(linux, (namespace) => measurePeer(namespace))
-    const small = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, SMALL))
+    // Both take turns, so that what else the machine does meets both.
+    const peers: Awaited<ReturnType<typeof measurePeer>>[] = []
+    const ours: Measured[] = []
+    for (let i = 0; i < TURNS; i++) {
+      peers.push(await inNamespace(linux, (namespace) => measurePeer(namespace)))
+      ours.push(await inNamespace(linux, (namespace) => measureOurs(linux, namespace, SMALL)))
+    }
+    const peer = { full: median(peers.map(({ full }) => full)), change: median(peers.map(({ change }) => change)) }
+    const small = {
+      full: median(ours.map(({ full }) => full)),
+      replaced: median(ours.map(({ replaced }) => replaced)),
+    }
     const large = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, many))
     const few = await inNamespace(linux, (namespace) => measureOurs(linux, namespace, FEW))
-    const [beside, faster] = [ms(peer.full), (ours: number) => peer.full / ours]
+    const [beside, faster] = [ms(peer.full), (time: number) => peer.full / time]
     rows.push({
       what: `all of ${SMALL} Services`,
       ours: ms(small.full),
@@ -71,7 +82,7 @@ export const serviceProxySection: Section = {
     })
     rows.push({ what: `one endpoint replaced at ${many}`, ours: two(large.replaced), peer: '', goal: 'under 5 ms' })
     rows.push({ what: `one endpoint more or less at ${many}`, ours: two(large.counted), peer: '', goal: 'under 5 ms' })
-    rows.push({ what: 'connect without a Service', ours: us(large.direct), peer: '', goal: '' })
+    rows.push({ what: 'connect without any rules', ours: us(large.direct), peer: '', goal: '' })
     rows.push({
       what: `connect, ${FEW} Services; beside: without`,
       ours: us(few.connect),
@@ -120,8 +131,12 @@ async function measurePeer({ name }: NetworkNamespace) {
   return { full, change: median(changes) }
 }
 
+type Measured = Awaited<ReturnType<typeof measureOurs>>
+
 async function measureOurs(linux: Linux, namespace: NetworkNamespace, services: number) {
   const listening = await listenAtEndpoints(linux, namespace)
+  // Before there is any rule, or anything that follows connections.
+  const direct = await listening.connect(endpointsAt(0)[0]!, TARGET_PORT)
   const table = new ServiceTable({ name: 'here' })
   for (let i = 0; i < services; i++) {
     table.serviceChanged(undefined, serviceAt(i))
@@ -134,7 +149,6 @@ async function measureOurs(linux: Linux, namespace: NetworkNamespace, services: 
   const other = open()
   const adopt = await timed(() => other.apply(table, 'all'))
   await other[Symbol.asyncDispose]()
-  const direct = await listening.connect(endpointsAt(0)[0]!, TARGET_PORT)
   const connect = await listening.connect(clusterIP(0), PORT)
   const { replaced, counted } = await measureChanges(table, backend)
   await backend[Symbol.asyncDispose]()
