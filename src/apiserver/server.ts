@@ -30,10 +30,12 @@ import { type PathHandler, route } from './http/router.ts'
 import type { UserInfo } from './identity.ts'
 import { inProcessTransport } from './in-process.ts'
 import { KindTable } from './kind-table.ts'
+import type { KubeletConnector } from './kubelet-connector.ts'
 import { publishKubernetesEndpoints } from './kubernetes-endpoints.ts'
 import { metricsActions } from './metrics-api/actions.ts'
 import { nodeMetricsKind, podMetricsKind } from './metrics-api/kinds.ts'
 import { OpenApi } from './openapi/openapi.ts'
+import { Connections, type DialEndpoint, dialDirectly } from './proxy/connections.ts'
 import { bindPod, createBinding } from './registry/action/bind.ts'
 import { componentStatusActions } from './registry/action/component-statuses.ts'
 import { evictPod } from './registry/action/evict.ts'
@@ -73,6 +75,10 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly podSecurity?: PodSecurityOptions
   /** How fast each user may ask by the network. */
   readonly rateLimit?: RateLimit
+  /** How to reach kubelets, for logs, exec and the like. */
+  readonly kubelets?: KubeletConnector
+  /** How to reach pods; straight through the network of this machine by default. */
+  readonly dialEndpoint?: DialEndpoint
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -203,6 +209,14 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     authorizer: security.authorizer,
     inFlight: new InFlight(DEFAULT_LIMITS),
     lists: new ListBodies(clock),
+    connections: new Connections({
+      feed,
+      clock,
+      random,
+      authorizer: security.authorizer,
+      kubelets: options.kubelets,
+      dial: options.dialEndpoint ?? dialDirectly(clock),
+    }),
   }
   return { context, allocator }
 }

@@ -4,6 +4,8 @@ import type { ClusterCertificates, KeyPair } from './certificates.ts'
 /** Under these names the parts of a control plane are known; what they may do is said in the default roles. */
 export const CONTROLLER_MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] }
 export const SCHEDULER: UserInfo = { name: 'system:kube-scheduler', groups: [AUTHENTICATED] }
+/** As whom the API server asks kubelets. */
+export const API_SERVER_KUBELET_CLIENT = { name: 'kube-apiserver-kubelet-client', groups: ['system:masters'] }
 /** One user for all of them: they live in one process and share what they read. */
 export const SIMULATED_NODES: UserInfo = { name: 'system:simulated-nodes', groups: [AUTHENTICATED] }
 

@@ -15,6 +15,7 @@ import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { pluginsWithoutControllers } from './admission-without-controllers.ts'
 import { AsyncDisposables } from './async-disposables.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
+import { kubeletConnector } from './kubelet-connector.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
 import { serviceAccountKeys } from './service-account-keys.ts'
@@ -111,6 +112,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         log,
         serviceCidrs,
         ...security(options, certificates),
+        // Connections are made in the real world, also when the cluster lives by another clock.
+        kubelets: kubeletConnector(certificates, systemClock),
         disableAdmissionPlugins: pluginsWithoutControllers(options),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...metricsSourceOf(options, loops),

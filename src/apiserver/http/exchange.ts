@@ -1,8 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type ApiError, badRequest, requestTooLarge, timeout } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { Upgrade } from '../../client/remote-command.ts'
 
 /** Larger bodies are refused: no object may be bigger than the store takes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -28,6 +30,12 @@ export interface Exchange {
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void
   /** Begins an answer of unknown length. */
   open(status: number, headers: ResponseHeaders): ResponseStream
+  /** The body as it comes, for those who hand it on. */
+  readonly body: Readable
+  /** Begins an answer that is handed on from elsewhere; who writes waits for the client. */
+  relay(status: number, headers: ResponseHeaders): Writable
+  /** Set if the client wants to go on with another protocol; taken over, the connection is the caller's. */
+  readonly takeOver: (() => Upgrade) | undefined
 }
 
 export interface ResponseStream {
@@ -144,6 +152,17 @@ export class Http2Exchange implements Exchange {
     if (!this.#stream.destroyed) this.#stream.respond(headers)
     return responseStream(this.#stream)
   }
+
+  get body(): Readable {
+    return this.#stream
+  }
+
+  relay(status: number, headers: ResponseHeaders): Writable {
+    this.open(status, headers)
+    return this.#stream
+  }
+
+  readonly takeOver: undefined
 }
 
 export class Http1Exchange implements Exchange {
@@ -155,9 +174,12 @@ export class Http1Exchange implements Exchange {
   status = 0
   #gone: AbortController | undefined
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  readonly takeOver: (() => Upgrade) | undefined
+
+  constructor(request: IncomingMessage, response: ServerResponse, takeOver?: () => Upgrade) {
     this.#request = request
     this.#response = response
+    this.takeOver = takeOver
     this.method = request.method!
     this.url = request.url!
     this.headers = request.headers
@@ -201,6 +223,27 @@ export class Http1Exchange implements Exchange {
     this.#response.flushHeaders()
     return responseStream(this.#response)
   }
+
+  get body(): Readable {
+    return this.#request
+  }
+
+  relay(status: number, headers: ResponseHeaders): Writable {
+    this.open(status, headers)
+    return this.#response
+  }
+}
+
+/** A request for another protocol. As long as nobody takes it over it is answered like any other, and closed. */
+export function upgradeExchange(request: IncomingMessage, socket: TLSSocket, head: Buffer): Exchange {
+  const response = new ServerResponse(request)
+  response.assignSocket(socket)
+  response.shouldKeepAlive = false
+  response.on('finish', () => socket.end())
+  return new Http1Exchange(request, response, () => {
+    response.detachSocket(socket)
+    return { request, socket, head }
+  })
 }
 
 /** Errors of a stream mean that the client is gone; `close` follows and is what we act on. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2Session } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Exchange, Http1Exchange, Http2Exchange } from './exchange.ts'
+import type { TLSSocket } from 'node:tls'
+import { type Exchange, Http1Exchange, Http2Exchange, upgradeExchange } from './exchange.ts'
 
 export interface TlsOptions {
   readonly key: string
@@ -41,6 +42,9 @@ export async function listen(
   const connections = trackConnections(server)
   server.on('request', (request: Http2ServerRequest | IncomingMessage, response: unknown) => {
     onRequest(new Http1Exchange(request as IncomingMessage, response as ServerResponse))
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
+    onRequest(upgradeExchange(request, socket, head))
   })
   // Listening for HTTP/1.1 requests made Node wrap every HTTP/2 stream too, which costs as much as serving it.
   server.removeAllListeners('stream')

@@ -11,7 +11,7 @@ export interface ResourceInfo {
   readonly namespace: string
   readonly name: string
   readonly subresource: string
-  /** What follows the subresource: `/api/v1/nodes/a/proxy/these/parts`. */
+  /** What follows the subresource, as it was sent: `/api/v1/nodes/a/proxy/these/parts`. */
   readonly rest: string
   /** The old form `/api/v1/watch/...`. */
   readonly watchPath: boolean
@@ -32,11 +32,13 @@ export function parsePath(path: string): RequestInfo {
   if ((!isCore && segments[1] !== 'apis') || segments.length <= start || segments[start] === '') {
     return { isResource: false, path }
   }
-  if (path.includes('%')) for (let i = start; i < segments.length; i++) segments[i] = decodeSegment(segments[i]!)
   const watchPath = segments[start] === 'watch' && segments.length > start + 1
   const at = watchPath ? start + 1 : start
   const isInside = isInsideNamespace(segments, at)
   const resource = isInside ? at + 2 : at
+  // What follows the subresource is for somebody else to read.
+  const end = Math.min(segments.length, resource + 3)
+  if (path.includes('%')) for (let i = start; i < end; i++) segments[i] = decodeSegment(segments[i]!)
   return {
     isResource: true,
     group: isCore ? '' : segments[2]!,

@@ -11,6 +11,7 @@ import type { PatchType } from '../../client/transport.ts'
 import { type Authorizer, authorize } from '../authorization/authorizer.ts'
 import type { InFlight } from '../flow-control/in-flight.ts'
 import type { UserInfo } from '../identity.ts'
+import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
 import type { Machinery } from '../registry/machinery.ts'
@@ -34,6 +35,7 @@ export interface ResourceHandlerContext {
   readonly authorizer: Authorizer
   readonly inFlight: InFlight
   readonly lists: ListBodies
+  readonly connections: Connections
 }
 
 /** A request for a resource: which verb it is, who may, what was sent, and the answer in the form asked for. */
@@ -62,6 +64,8 @@ function handleAuthorized(
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)
+  const connect = context.connections.handlerOf(kind, info.subresource)
+  if (connect) return connect({ exchange, info, user, query: queryOf(exchange.url) })
   const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info), hasProtobuf(kind))
   const view: ViewContext = { negotiated, query, now: context.machinery.clock.now(), lists: context.lists }
   const request = new HttpResourceRequest(exchange, kind, info, query, user)
@@ -181,6 +185,8 @@ function respond(
     sendBody(exchange, status, negotiated.contentType, text, warnings),
   )
 }
+
+const queryOf = (url: string) => new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '')
 
 /** Reviews and scales have one form only; asking for a table of them is refused. */
 function hasViews(kind: Kind, info: ResourceInfo): boolean {
