@@ -28,10 +28,11 @@ import { KeyedBackoff } from './pod-worker/backoff.ts'
 import { ObjectSource } from './pod-worker/object-source.ts'
 import { PodWorkers } from './pod-worker/pod-workers.ts'
 import { recordContainer, type WorkerContext } from './pod-worker/worker-context.ts'
-import { isAdministrator, refuseUpgrade } from './server/defaults.ts'
+import { isAdministrator } from './server/defaults.ts'
 import { type KubeletAccess, KubeletServer, type KubeletServerOptions } from './server/kubelet-server.ts'
 import { PodAccess } from './server/pod-access.ts'
 import type { UpgradeHandler } from './server/stream-request.ts'
+import { upgradeHandler } from './server/streaming/upgrade-handler.ts'
 import { StatsCollector } from './stats/stats-collector.ts'
 
 export type { EvictionThresholds } from './eviction/eviction.ts'
@@ -72,7 +73,7 @@ export interface KubeletOptions {
   readonly tls?: KubeletServerOptions['tls']
   /** Whether they may; without it members of system:masters, and the API server. */
   readonly authorize?: (access: KubeletAccess) => boolean | Promise<boolean>
-  /** Speaks the protocols of exec, attach and port-forward. */
+  /** Speaks the protocols of exec, attach and port-forward; WebSocket and SPDY without. */
   readonly upgrade?: UpgradeHandler
   readonly metrics?: MetricsRegistry
   /** When pods are evicted for the node's sake. */
@@ -188,7 +189,15 @@ class RunningKubelet implements Kubelet {
   }
 
   async #listen(access: PodAccess, stats: StatsCollector, machine: Machine): Promise<void> {
-    const { listen, tls, authorize = isAdministrator, upgrade = refuseUpgrade, clock, log, metrics } = this.#options
+    const {
+      listen,
+      tls,
+      clock,
+      authorize = isAdministrator,
+      upgrade = upgradeHandler(clock),
+      log,
+      metrics,
+    } = this.#options
     if (!listen) return
     if (!tls) throw new Error('a kubelet that listens needs a certificate')
     const { nodeName } = this

@@ -193,6 +193,23 @@ describe('what a container finds', () => {
   })
 })
 
+describe('eviction', () => {
+  it('ends a pod whose volume grew beyond its limit', async () => {
+    await runWith({ name: 'v', emptyDir: { sizeLimit: '10Ki' } })
+    await bench.untilPod('app', isReady)
+    await writeFile(path.join((await mountOf()).hostPath, 'big'), Buffer.alloc(100_000, 1))
+    const pod = await bench.untilPod('app', (one) => one.status?.phase === 'Failed')
+    expect(pod.status).toMatchObject({
+      reason: 'Evicted',
+      message: 'Usage of EmptyDir volume "v" exceeds the limit "10Ki". ',
+    })
+    expect(pod.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }),
+    )
+    await bench.untilEvent('app', 'Evicted')
+  })
+})
+
 describe('last words', () => {
   it.each([
     ['from the file', 'File', 0, 'DONE'],

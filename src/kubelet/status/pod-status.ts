@@ -1,4 +1,4 @@
-import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts'
+import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts'
 import { qosClass } from '../../api/kinds/core/pod/qos.ts'
 import { isSidecar } from '../../api/kinds/core/pod/resources.ts'
 import { formatTime } from '../../api/meta/time.ts'
@@ -64,7 +64,7 @@ export function podStatus(input: StatusInput): PodReport {
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     phase: told,
     ...failureOf(input, isTold),
-    conditions,
+    conditions: withDisruption(conditions, input),
     ...addressesOf(input),
     startTime: previous.startTime ?? formatTime(now),
     ...(init.length > 0 && { initContainerStatuses: init }),
@@ -76,6 +76,24 @@ export function podStatus(input: StatusInput): PodReport {
   return { status, isOver }
 }
 
+/** Others may count a pod that was evicted differently from one that failed by itself. */
+function withDisruption(conditions: PodCondition[], { failure, pod, now }: StatusInput): PodCondition[] {
+  if (failure?.reason !== 'Evicted') return conditions
+  const type = 'DisruptionTarget'
+  const known = conditions.find((one) => one.type === type)
+  if (known?.status === 'True') return conditions
+  const { generation } = pod.metadata
+  const condition: PodCondition = {
+    type,
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message: failure.message,
+    lastTransitionTime: formatTime(now),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  }
+  return [...conditions.filter((one) => one !== known), condition]
+}
+
 /** Conditions that others own come from the API, ours from what we said last. */
 function mergedConditions({ pod, previous }: StatusInput) {
   const own = previous.conditions ?? []
@@ -85,7 +103,14 @@ function mergedConditions({ pod, previous }: StatusInput) {
   return [...own.filter(({ type }) => isOwn(type)), ...others]
 }
 
-const OWN = new Set(['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'])
+const OWN = new Set([
+  'DisruptionTarget',
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+])
 const isOwn = (type: string) => OWN.has(type)
 
 function failureOf({ failure, previous }: StatusInput, isTold: boolean): Pick<PodStatus, 'reason' | 'message'> {
