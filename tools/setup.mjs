@@ -33,6 +33,7 @@ const PROGRAMS = [
   { program: 'host-local', package: 'containernetworking-plugins', for: 'pods on CNI plugins' },
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
+  { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
 ]
 
 /** Debian keeps CNI plugins out of the path. */

@@ -32,7 +32,7 @@ export async function startBuiltinRuntime(options: BuiltinRuntimeOptions): Promi
   const records = new Records(path.resolve(options.stateDir))
   const cgroups = openCgroups({ root: options.cgroupRoot ?? '' })
   const agents = await startSyscallAgents()
-  return new BuiltinRuntime({
+  const runtime = new BuiltinRuntime({
     records,
     network,
     images,
@@ -44,4 +44,6 @@ export async function startBuiltinRuntime(options: BuiltinRuntimeOptions): Promi
     agents,
     bootId: currentBootId(),
   })
+  await runtime.recovered()
+  return runtime
 }

@@ -32,6 +32,8 @@ export interface Agent {
 export interface Connection {
   readonly descriptor: number
   readonly socket: Promise<Socket>
+  /** It is not needed after all. */
+  drop(): void
 }
 
 export interface SyscallAgents extends AsyncDisposable {
@@ -73,7 +75,12 @@ function agentsOf(host: AgentChannel, rendezvous: Rendezvous, directory: string)
     const connected = agent.call('connect', [descriptor, rendezvous.address, rendezvous.address.length])
     void agent.call('write', [descriptor, token, token.length])
     connected.catch((error) => rendezvous.forget(token, error))
-    return { descriptor, socket }
+    const drop = () =>
+      void socket.then(
+        (unused) => unused.destroy(),
+        () => {},
+      )
+    return { descriptor, socket, drop }
   }
   const forkFrom = async (agent: AgentChannel, connection: Connection, cloneFlags = 0): Promise<Agent> => {
     const { descriptor } = connection

@@ -68,6 +68,11 @@ export class BuiltinRuntime implements ContainerRuntime {
     this.containers = new Containers(context, (type, containerId, sandboxId) => this.emit(type, containerId, sandboxId))
   }
 
+  /** What was left unfinished by an earlier process is gone. */
+  async recovered(): Promise<void> {
+    await this.sandboxes.recovered
+  }
+
   private emit(type: ContainerEventType, containerId: string, sandboxId: string): void {
     this.stream.emit({ type, containerId, sandboxId })
   }

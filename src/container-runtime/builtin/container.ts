@@ -8,7 +8,7 @@ import type { ContainerState } from '../runtime.ts'
 import { codeOfStatus } from './exec.ts'
 import { LogWriter } from './log-writer.ts'
 import { ContainerOutput } from './output.ts'
-import { openReader, signalThrough } from './pipes.ts'
+import { openFifoReader, signalThrough } from './pipes.ts'
 import {
   type ContainerRecord,
   type ExitRecord,
@@ -73,7 +73,8 @@ export class BuiltinContainer {
       new LogWriter(this.record.logPath, clock),
       onLogError,
     )
-    this.alive = openReader(path.join(this.folder, FILES.alive))
+    this.output.openLog()
+    this.alive = openFifoReader(path.join(this.folder, FILES.alive))
     this.alive.on('error', () => {}).resume()
     this.alive.on('close', () => {
       if (!this.leaving && this.started) void this.onEnd()
@@ -142,7 +143,9 @@ export class BuiltinContainer {
     try {
       const exitCode = codeOfStatus(readFileSync(file).readInt32LE(0))
       const reason = oomKilled ? 'OOMKilled' : exitCode === 0 ? 'Completed' : 'Error'
-      return { exitCode, finishedAt: statSync(file).mtimeMs, reason }
+      // The time of a file is coarser than ours: an end is never before the start.
+      const finishedAt = Math.max(statSync(file).mtimeMs, this.started?.startedAt ?? 0)
+      return { exitCode, finishedAt, reason }
     } catch {
       // Somebody killed the shim: how the container ended nobody knows.
       return { exitCode: 255, finishedAt: this.context.clock.now(), reason: oomKilled ? 'OOMKilled' : 'Unknown' }

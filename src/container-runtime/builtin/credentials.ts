@@ -18,6 +18,14 @@ export interface Credentials {
   readonly singleId: boolean
 }
 
+/** No process can give what it does not have: root on this machine may lack some itself. */
+let own: bigint | undefined
+
+function ownCapabilities(): bigint {
+  own ??= BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'}`)
+  return own
+}
+
 /** The last steps before the program: after them the agent can do no more than the container may. */
 export function takeCredentials(agent: AgentChannel, credentials: Credentials): Promise<unknown> {
   const { identity, noNewPrivileges, seccomp } = credentials
@@ -32,7 +40,9 @@ export function takeCredentials(agent: AgentChannel, credentials: Credentials): 
     const { uid, gid } = identity
     steps.push(agent.call('setresgid', [gid, gid, gid]), agent.call('setresuid', [uid, uid, uid]))
   }
-  steps.push(setCapabilities(agent, identity.uid === 0 ? capabilityMask(credentials.capabilities) : 0n))
+  steps.push(
+    setCapabilities(agent, identity.uid === 0 ? capabilityMask(credentials.capabilities) & ownCapabilities() : 0n),
+  )
   if (noNewPrivileges) steps.push(agent.call('prctl', [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0]))
   if (seccomp && noNewPrivileges) steps.push(installFilter(agent, seccomp))
   return Promise.all(steps)

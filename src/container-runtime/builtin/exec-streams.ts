@@ -78,6 +78,7 @@ export async function terminalStreams(
   holder.channel.tell('close', [master])
   holder.channel.tell('close', [slave])
   const socket = await data.socket
+  socket.on('end', () => socket.end())
   return {
     stdin: options.stdin ? socket : undefined,
     stdout: socket,

@@ -36,9 +36,9 @@ export async function execInContainer(
 ): Promise<ExecSession> {
   if (options.command.length === 0) throw new RuntimeError('InvalidArgument', 'exec: no command')
   const parent = await machine.agents.fork()
+  const control = machine.agents.connect(parent.channel, CHILD_CONTROL)
   let streams: Streams | undefined
   try {
-    const control = machine.agents.connect(parent.channel, CHILD_CONTROL)
     if (!options.tty) streams = await pipeStreams(parent, options)
     await enterContainer(parent.channel, target)
     const terminal = options.tty ? await openTerminal(parent.channel) : undefined
@@ -49,6 +49,7 @@ export async function execInContainer(
     return sessionOf(machine.clock, parent.channel, child.pid, streams!, options.signal)
   } catch (error) {
     parent.channel.close()
+    control.drop()
     streams?.close()
     throw inWords(error)
   }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { LogWriter } from './log-writer.ts'
-import { openReader } from './pipes.ts'
+import { openFifoReader } from './pipes.ts'
 import { FILES } from './shim.ts'
 
 type StreamName = 'stdout' | 'stderr'
@@ -21,7 +21,7 @@ export class ContainerOutput {
     this.log = log
     this.onLogError = onLogError
     const names: StreamName[] = tty ? ['stdout'] : ['stdout', 'stderr']
-    this.sockets = names.map((name) => openReader(path.join(folder, FILES[name])))
+    this.sockets = names.map((name) => openFifoReader(path.join(folder, FILES[name])))
     this.ended = Promise.all(names.map((name, i) => this.read(name, this.sockets[i]!)))
   }
 
@@ -34,6 +34,15 @@ export class ContainerOutput {
   close(): void {
     for (const socket of this.sockets) socket.destroy()
     this.log.close()
+  }
+
+  /** Also of a container that never writes, the log is there to be read. */
+  openLog(): void {
+    try {
+      this.log.reopen()
+    } catch (error) {
+      this.onLogError(error)
+    }
   }
 
   reopenLog(): void {

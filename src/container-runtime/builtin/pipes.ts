@@ -9,6 +9,13 @@ export function openReader(path: string): Socket {
   return new Socket({ fd, readable: true, writable: false })
 }
 
+/** Also ends if the last writer closed before: the kernel tells a reader only of the end of writers it has seen. */
+export function openFifoReader(path: string): Socket {
+  const reader = openReader(path)
+  closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK))
+  return reader
+}
+
 /** A pipe has no half to shut down: its end is a close, once everything is written. */
 export function openWriter(path: string): Writable {
   const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)

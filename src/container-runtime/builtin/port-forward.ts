@@ -16,9 +16,9 @@ const NAMESPACE = 42
 /** A connection to a port of the pod's loopback, its bytes moved by two agents that are in the pod's network. */
 export async function forwardPort(agents: SyscallAgents, netnsPath: string | undefined, port: number): Promise<Duplex> {
   const { channel } = await agents.fork()
+  const data = agents.connect(channel, DATA)
+  const control = agents.connect(channel, CONTROL)
   try {
-    const data = agents.connect(channel, DATA)
-    const control = agents.connect(channel, CONTROL)
     if (netnsPath) {
       await Promise.all([
         openAs(channel, NAMESPACE, netnsPath, O.RDONLY),
@@ -39,6 +39,8 @@ export async function forwardPort(agents: SyscallAgents, netnsPath: string | und
     return await data.socket
   } catch (error) {
     channel.close()
+    data.drop()
+    control.drop()
     throw error
   }
 }

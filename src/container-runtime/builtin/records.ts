@@ -15,8 +15,6 @@ export interface SandboxRecord {
   readonly bootId: string
   readonly ips: readonly string[]
   readonly netnsPath?: string
-  /** Of the process that holds a PID namespace for all containers. */
-  readonly pausePid?: number
   readonly stopped: boolean
 }
 

@@ -1,23 +1,24 @@
 /** A pod's shared namespaces, kept alive by files they are mounted on: no process waits in a sandbox. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFifo, openAs, writeFileBy } from '../../linux/agent-files.ts'
 import { CLONE, MNT_DETACH, MS, O } from '../../linux/mounts.ts'
 import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DnsConfig, PodSandboxConfig } from '../sandbox-config.ts'
+import { signalThrough } from './pipes.ts'
 
 const SHARED_MEMORY = 'mode=1777,size=65536k'
 const SIGCHLD = 17
 const SIG_IGN = 1
 
-/** Makes the folder's namespaces; returns the process that holds a shared PID namespace, if there is one. */
+/** Makes the folder's namespaces. */
 export async function makeSandbox(
   agents: SyscallAgents,
   folder: string,
   config: PodSandboxConfig,
   netnsPath: string | undefined,
-): Promise<number | undefined> {
+): Promise<void> {
   mkdirSync(path.join(folder, 'ns'), { recursive: true, mode: 0o711 })
   mkdirSync(path.join(folder, 'shm'))
   writeFileSync(path.join(folder, 'hostname'), `${config.hostname}\n`)
@@ -30,7 +31,7 @@ export async function makeSandbox(
   } finally {
     channel.close()
   }
-  return config.namespaces.pid === 'POD' ? await holdPidNamespace(agents, folder) : undefined
+  if (config.namespaces.pid === 'POD') await holdPidNamespace(agents, folder)
 }
 
 async function furnish(
@@ -78,12 +79,14 @@ function keep(agent: AgentChannel, folder: string, name: string, pid = 'self'): 
   return agent.call('mount', [`/proc/${pid}/ns/${name}`, file, null, MS.BIND, null])
 }
 
+const PAUSE = 'pause'
+
 /** A PID namespace needs a first process: an agent that waits for ever and reaps whoever is left to it. */
-async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<number> {
+async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<void> {
   const { channel, pid } = await agents.fork(CLONE.NEWPID)
   const ignore = Buffer.alloc(32)
   ignore.writeBigUInt64LE(BigInt(SIG_IGN), 0)
-  const wake = path.join(folder, 'pause')
+  const wake = path.join(folder, PAUSE)
   try {
     await makeFifo(channel, wake)
     await keep(agents.host, folder, 'pid', String(pid))
@@ -92,10 +95,15 @@ async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<
     channel.tell('prctl', [15, 'pause', 0, 0, 0])
     channel.tell('read', [20, { out: 8 }, 1])
     channel.tell('exit_group', [0])
-    return pid
   } finally {
     channel.close()
   }
+}
+
+/** Ends the first process of a shared PID namespace, and with it all others. */
+export function endPause(folder: string): void {
+  const wake = path.join(folder, PAUSE)
+  if (existsSync(wake)) signalThrough(wake)
 }
 
 /** Lets go of the namespaces; the kernel ends each when its last user has gone. */

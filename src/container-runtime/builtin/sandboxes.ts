@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
 import type { SyscallAgents } from '../../linux/syscall-agent.ts'
@@ -6,8 +6,7 @@ import { type PodSandbox, RuntimeError } from '../runtime.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
 import { type Records, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
-import { makeSandbox, unmountSandbox } from './sandbox.ts'
-import { killQuietly } from './start-container.ts'
+import { endPause, makeSandbox, unmountSandbox } from './sandbox.ts'
 
 export interface SandboxContext {
   readonly records: Records
@@ -22,16 +21,20 @@ export interface SandboxContext {
 export class Sandboxes {
   private readonly context: SandboxContext
   private readonly all = new Map<string, SandboxRecord>()
+  /** What an earlier process left unfinished is gone. */
+  readonly recovered: Promise<unknown>
 
   constructor(context: SandboxContext) {
     this.context = context
+    const unfinished: Promise<void>[] = []
     for (const id of context.records.sandboxIds()) {
       const folder = context.records.sandboxFolder(id)
       const record = readRecord<SandboxRecord>(folder, 'sandbox')
       // A sandbox without a whole record was never told to anyone.
       if (record) this.all.set(id, record)
-      else void this.discard(id)
+      else unfinished.push(this.discard(id, readRecord<PodSandboxConfig>(folder, 'intent')))
     }
+    this.recovered = Promise.all(unfinished)
   }
 
   get(id: string): SandboxRecord {
@@ -58,6 +61,8 @@ export class Sandboxes {
     if (config.namespaces.user)
       throw new RuntimeError('Unimplemented', 'user namespaces are not supported by the builtin runtime')
     const folder = records.sandboxFolder(id)
+    mkdirSync(folder, { mode: 0o711 })
+    writeRecord(folder, 'intent', config)
     try {
       cgroups.create(config.cgroupParent, config.resources ?? {})
       const { metadata, portMappings, annotations } = config
@@ -65,7 +70,7 @@ export class Sandboxes {
         config.namespaces.network === 'POD'
           ? await network.attach({ sandboxId: id, metadata, portMappings, annotations })
           : undefined
-      const pausePid = await makeSandbox(agents, folder, config, attached?.netnsPath)
+      await makeSandbox(agents, folder, config, attached?.netnsPath)
       const record: SandboxRecord = {
         id,
         config,
@@ -73,7 +78,6 @@ export class Sandboxes {
         bootId,
         ips: attached?.ips ?? [],
         ...(attached ? { netnsPath: attached.netnsPath } : {}),
-        ...(pausePid === undefined ? {} : { pausePid }),
         stopped: false,
       }
       this.save(record)
@@ -86,7 +90,7 @@ export class Sandboxes {
 
   async stop(record: SandboxRecord): Promise<void> {
     const { records, network, agents } = this.context
-    if (record.pausePid !== undefined && this.isReady(record)) killQuietly(record.pausePid)
+    endPause(records.sandboxFolder(record.id))
     if (record.config.namespaces.network === 'POD') await network.detach(record.id)
     if (record.stopped) return
     await unmountSandbox(agents, records.sandboxFolder(record.id))
@@ -109,6 +113,7 @@ export class Sandboxes {
   private async discard(id: string, config?: PodSandboxConfig): Promise<void> {
     const { records, network, agents, cgroups } = this.context
     const folder = records.sandboxFolder(id)
+    endPause(folder)
     await network.detach(id).catch(() => {})
     await unmountSandbox(agents, folder)
     rmSync(folder, { recursive: true, force: true })

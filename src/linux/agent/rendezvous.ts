@@ -20,7 +20,12 @@ const AF_UNIX = 1
 /** A socket in a folder that only this user may enter, so a token needs no secret. */
 export async function listenForAgents(path: string): Promise<Rendezvous> {
   const expected = new Map<bigint, Expected>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => greet(socket, expected))
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    greet(socket, expected)
+  })
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(path, resolve))
   server.unref()
   let last = 0n
@@ -47,6 +52,7 @@ export async function listenForAgents(path: string): Promise<Rendezvous> {
       new Promise((resolve) => {
         for (const { reject } of expected.values()) reject(new Error('closed'))
         server.close(() => resolve())
+        for (const socket of open) socket.destroy()
       }),
   }
 }
