@@ -84,13 +84,19 @@ function createAsItself(
   context: ControllerContext,
   create: (context: ControllerContext) => Controller,
 ): Controller {
-  let own: Transport | undefined
+  let named: (transport: Transport) => void = () => {}
+  const own = new Promise<Transport>((resolve) => {
+    named = resolve
+  })
+  // Some controllers begin to watch while they are made, before they can be asked for their name.
   const transport: Transport = {
-    call: (call) => own!.call(call),
-    watch: (call) => own!.watch(call),
+    call: async (call) => (await own).call(call),
+    async *watch(call) {
+      yield* (await own).watch(call)
+    },
     async [Symbol.asyncDispose]() {},
   }
   const controller = create({ ...context, client: createClient(transport) })
-  own = server.transport(controllerIdentity(controller.name), controller.name)
+  named(server.transport(controllerIdentity(controller.name), controller.name))
   return controller
 }
