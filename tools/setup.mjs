@@ -33,6 +33,7 @@ const PROGRAMS = [
   { program: 'host-local', package: 'containernetworking-plugins', for: 'pods on CNI plugins' },
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
+  { program: 'qemu-aarch64-static', package: 'qemu-user-static', for: 'the syscall agent of arm64' },
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
 ]
 

@@ -40,7 +40,7 @@ export interface CgroupMount {
 export interface Cgroups {
   readonly version: 'v1' | 'v2'
   /** With all its parents. The names of the limits that are not enforced. */
-  create(path: string, limits: CgroupLimits): readonly string[]
+  create(path: string, limits: CgroupLimits): Promise<readonly string[]>
   update(path: string, limits: CgroupLimits): readonly string[]
   join(path: string, pid: number): Promise<void>
   processes(path: string): readonly number[]
@@ -50,7 +50,7 @@ export interface Cgroups {
   oomKills(path: string): number
   stats(path: string): CgroupStats | undefined
   /** False if processes are still in it. */
-  remove(path: string): boolean
+  remove(path: string): Promise<boolean>
   readonly mounts: readonly CgroupMount[]
 }
 

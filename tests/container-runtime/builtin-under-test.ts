@@ -77,7 +77,7 @@ export function builtinMachine(
       }),
     async [Symbol.asyncDispose]() {
       const cgroups = openCgroups({ root: group })
-      while (!cgroups.remove('')) {
+      while (!(await cgroups.remove(''))) {
         cgroups.kill('')
         await systemClock.sleep(20)
       }

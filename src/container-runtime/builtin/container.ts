@@ -162,7 +162,7 @@ export class BuiltinContainer {
   /** The kernel takes a moment to let go of a group whose last process has just ended. */
   private async removeGroup(): Promise<void> {
     for (let i = 0; i < GROUP_RETRIES; i++) {
-      if (this.context.cgroups.remove(this.record.cgroup)) return
+      if (await this.context.cgroups.remove(this.record.cgroup)) return
       this.context.cgroups.kill(this.record.cgroup)
       await this.context.clock.sleep(GROUP_RETRY_MS)
     }

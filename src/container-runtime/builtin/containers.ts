@@ -74,13 +74,14 @@ export class Containers {
     const { images, records, cgroups, log } = this.context
     try {
       const image = await images.content(record.config.imageId, sandbox.config.annotations)
-      const missing = cgroups.create(record.cgroup, record.config.resources)
-      if (missing.length > 0) log.warn('limits are not enforced on this machine', { container: record.id, missing })
+      const group = cgroups.create(record.cgroup, record.config.resources).then((missing) => {
+        if (missing.length > 0) log.warn('limits are not enforced on this machine', { container: record.id, missing })
+      })
       const key = image.layers.join(':')
       const passwd = this.passwd.get(key)
       const sandboxFolder = records.sandboxFolder(sandbox.id)
       const onPrepared = () => container.follow()
-      const start = { record, folder, sandbox, sandboxFolder, image, onPrepared, ...(passwd ? { passwd } : {}) }
+      const start = { record, folder, sandbox, sandboxFolder, image, group, onPrepared, ...(passwd ? { passwd } : {}) }
       const result = await startContainerProcess(this.context, start)
       this.passwd.set(key, result.passwd)
       container.onStarted(result.started)

@@ -64,13 +64,14 @@ export class Sandboxes {
     mkdirSync(folder, { mode: 0o711 })
     writeRecord(folder, 'intent', config)
     try {
-      cgroups.create(config.cgroupParent, config.resources ?? {})
+      const group = cgroups.create(config.cgroupParent, config.resources ?? {})
       const { metadata, portMappings, annotations } = config
       const attached =
         config.namespaces.network === 'POD'
           ? await network.attach({ sandboxId: id, metadata, portMappings, annotations })
           : undefined
       await makeSandbox(agents, folder, config, attached?.netnsPath)
+      await group
       const record: SandboxRecord = {
         id,
         config,
@@ -102,7 +103,7 @@ export class Sandboxes {
     this.all.delete(record.id)
     removeFolder(records.sandboxFolder(record.id))
     const shared = this.values().some(({ config }) => config.cgroupParent === record.config.cgroupParent)
-    if (!shared) cgroups.remove(record.config.cgroupParent)
+    if (!shared) await cgroups.remove(record.config.cgroupParent)
   }
 
   private save(record: SandboxRecord): void {
@@ -117,6 +118,6 @@ export class Sandboxes {
     await network.detach(id).catch(() => {})
     await unmountSandbox(agents, folder)
     rmSync(folder, { recursive: true, force: true })
-    if (config) cgroups.remove(config.cgroupParent)
+    if (config) await cgroups.remove(config.cgroupParent)
   }
 }

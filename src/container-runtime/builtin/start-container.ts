@@ -41,6 +41,8 @@ export interface ContainerStart {
   readonly sandbox: SandboxRecord
   readonly sandboxFolder: string
   readonly image: ImageContent
+  /** Resolves when the container's cgroup is there. */
+  readonly group: Promise<void>
   /** Users of this image, if they were read before. */
   readonly passwd?: Passwd
   /** The program is about to run: its output can be read. */
@@ -63,7 +65,8 @@ export async function startContainerProcess(
   try {
     child = await forkContainer(machine, shim.channel, start)
     const agent = child.channel
-    const joined = machine.cgroups.join(cgroup, child.pid)
+    const { pid } = child
+    const joined = start.group.then(() => machine.cgroups.join(cgroup, pid))
     joined.catch(() => {})
     await enterRootFilesystem(agent, rootFilesystem(start, volumes, machine.rootless))
     const passwd = start.passwd ?? (await readPasswdFiles(agent))

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { ownArchitecture, syscallNumbers } from '../syscall-numbers.ts'
+import { type Architecture, ownArchitecture, syscallNumbers } from '../syscall-numbers.ts'
 import { LinuxError } from '../system-error.ts'
 import { COPY, FLAG } from './layout.ts'
 import { encodeRequest, type SyscallArgument } from './request.ts'
@@ -47,12 +47,13 @@ export class AgentChannel {
   private incoming: Buffer = Buffer.alloc(0)
   private closed = false
   private holds = true
-  private readonly numbers = syscallNumbers(ownArchitecture())
+  private readonly numbers: ReadonlyMap<string, number>
   /** Resolves when the agent has ended or become another program. */
   readonly gone: Promise<void>
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, architecture: Architecture = ownArchitecture()) {
     this.socket = socket
+    this.numbers = syscallNumbers(architecture)
     socket.on('data', (bytes: Buffer) => this.onData(bytes))
     this.gone = new Promise((resolve) => {
       const end = () => {

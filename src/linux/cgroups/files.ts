@@ -1,8 +1,10 @@
 /** A cgroup file system is read and written in small files, and any of them may be missing or forbidden. */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 
-export function readText(file: string): string | undefined {
+export function readText(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -10,10 +12,10 @@ export function readText(file: string): string | undefined {
   }
 }
 
-export const readNumber = (file: string): number => Number(readText(file) ?? 0) || 0
+export const readNumber = (file: string | undefined): number => Number(readText(file) ?? 0) || 0
 
 /** `key value` per line. */
-export function readKeys(file: string): ReadonlyMap<string, number> {
+export function readKeys(file: string | undefined): ReadonlyMap<string, number> {
   const keys = new Map<string, number>()
   for (const line of (readText(file) ?? '').split('\n')) {
     const space = line.indexOf(' ')
@@ -32,9 +34,10 @@ export function write(file: string, value: string | number): boolean {
   }
 }
 
-export function makeDirectory(directory: string): boolean {
+/** By another thread, as the removal: the kernel takes milliseconds for a group. */
+export async function makeDirectory(directory: string): Promise<boolean> {
   try {
-    mkdirSync(directory, { recursive: true })
+    await mkdir(directory, { recursive: true })
     return true
   } catch {
     return false
@@ -42,10 +45,10 @@ export function makeDirectory(directory: string): boolean {
 }
 
 /** Removes a group and those below it; true if nothing of it is left. */
-export function removeTree(directory: string): boolean {
-  for (const child of childrenOf(directory)) removeTree(path.join(directory, child))
+export async function removeTree(directory: string): Promise<boolean> {
+  await Promise.all(childrenOf(directory).map((child) => removeTree(path.join(directory, child))))
   try {
-    rmdirSync(directory)
+    await rmdir(directory)
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT'

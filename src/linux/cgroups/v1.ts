@@ -39,16 +39,19 @@ export function v1Cgroups(controllers: ReadonlyMap<string, string>, root: string
   const directories = (path: string, names: readonly string[] = [...USED, 'cpuset']) => [
     ...new Set(names.flatMap((name) => directory(name, path) ?? [])),
   ]
-  const file = (controller: string, path: string, name: string) => `${directory(controller, path) ?? ''}/${name}`
+  const file = (controller: string, path: string, name: string) => {
+    const group = directory(controller, path)
+    return group === undefined ? undefined : `${group}/${name}`
+  }
   const first = ['pids', 'memory', 'cpu'].find((name) => controllers.has(name)) ?? 'memory'
   const set = (path: string, limits: CgroupLimits) =>
-    limitsOf(limits, (controller, name, value) => write(file(controller, path, name), value))
+    limitsOf(limits, (controller, name, value) => writeIfThere(file(controller, path, name), value))
   return {
     version: 'v1',
     mounts: mountsOf(controllers),
-    create(path, limits) {
-      for (const made of directories(path, USED)) makeDirectory(made)
-      if (limits.cpusetCpus) makeCpuset(controllers.get('cpuset'), root + path)
+    async create(path, limits) {
+      await Promise.all(directories(path, USED).map(makeDirectory))
+      if (limits.cpusetCpus) await makeCpuset(controllers.get('cpuset'), root + path)
       return set(path, limits)
     },
     update: set,
@@ -56,13 +59,15 @@ export function v1Cgroups(controllers: ReadonlyMap<string, string>, root: string
       const groups = directories(path).filter((group) => readText(`${group}/cgroup.procs`) !== undefined)
       await Promise.all(groups.map((group) => writeFile(`${group}/cgroup.procs`, String(pid))))
     },
-    processes: (path) => processesOf(directory(first, path) ?? ''),
-    kill: (path) => killProcesses(directory(first, path) ?? ''),
+    processes: (path) => directories(path, [first]).flatMap(processesOf),
+    kill: (path) => directories(path, [first]).forEach(killProcesses),
     oomKills: (path) => oomKillsOf(directory('memory', path)),
     stats: (path) => statsOf((controller, name) => file(controller, path, name)),
-    remove: (path) => directories(path).map(removeTree).every(Boolean),
+    remove: async (path) => (await Promise.all(directories(path).map(removeTree))).every(Boolean),
   }
 }
+
+const writeIfThere = (file: string | undefined, value: string | number) => file !== undefined && write(file, value)
 
 /** The counter is not hierarchical here. */
 function oomKillsOf(directory: string | undefined): number {
@@ -72,13 +77,13 @@ function oomKillsOf(directory: string | undefined): number {
 }
 
 /** A new cpuset is empty, and nobody can join an empty one. */
-function makeCpuset(mountpoint: string | undefined, path: string): void {
+async function makeCpuset(mountpoint: string | undefined, path: string): Promise<void> {
   if (mountpoint === undefined) return
   let group = mountpoint
   for (const name of path.split('/').filter(Boolean)) {
     const parent = group
     group = `${group}/${name}`
-    makeDirectory(group)
+    await makeDirectory(group)
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       if (!readText(`${group}/${file}`)?.trim()) write(`${group}/${file}`, readText(`${parent}/${file}`) ?? '')
     }
@@ -115,7 +120,7 @@ function setMemory(put: Write, memory: number, withSwap: number | undefined): bo
   return swap() && put('memory', 'memory.limit_in_bytes', memory)
 }
 
-function statsOf(file: (controller: string, name: string) => string): CgroupStats | undefined {
+function statsOf(file: (controller: string, name: string) => string | undefined): CgroupStats | undefined {
   const usage = readText(file('memory', 'memory.usage_in_bytes'))
   const cpu = readText(file('cpuacct', 'cpuacct.usage'))
   if (usage === undefined && cpu === undefined) return undefined

@@ -20,8 +20,8 @@ export function v2Cgroups(mountpoint: string, root: string): Cgroups {
   return {
     version: 'v2',
     mounts: [{ target: '/sys/fs/cgroup', type: 'cgroup2', options: '' }],
-    create(path, limits) {
-      makeWithControllers(mountpoint, root + path)
+    async create(path, limits) {
+      await makeWithControllers(mountpoint, root + path)
       // The kubelet's choice: when one process of a container is killed for memory, all are.
       write(`${directory(path)}/memory.oom.group`, 1)
       return set(path, limits)
@@ -42,7 +42,7 @@ export function v2Cgroups(mountpoint: string, root: string): Cgroups {
 }
 
 /** A group has the controllers that its parent passes on. */
-function makeWithControllers(mountpoint: string, path: string): void {
+async function makeWithControllers(mountpoint: string, path: string): Promise<void> {
   let group = mountpoint
   for (const name of path.split('/').filter(Boolean)) {
     const enabled = readText(`${group}/cgroup.subtree_control`)?.trim().split(' ') ?? []
@@ -52,7 +52,7 @@ function makeWithControllers(mountpoint: string, path: string): void {
         write(`${group}/cgroup.subtree_control`, `+${controller}`)
     }
     group = `${group}/${name}`
-    makeDirectory(group)
+    await makeDirectory(group)
   }
 }
 
