@@ -1,7 +1,6 @@
 import type { PolicyRule, Subject } from '../api/generated/rbac-v1.ts'
 import { ApiError } from '../api/meta/api-error.ts'
 import type { KubernetesObject } from '../api/meta/object.ts'
-import type { Clock } from '../base/clock.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLogger } from '../base/log.ts'
 import { seededRandom } from '../base/random.ts'
@@ -9,8 +8,7 @@ import type { ApiCall, ResourceType, Transport } from '../client/transport.ts'
 import { openMemoryStore } from '../store/embedded.ts'
 import type { Store } from '../store/store.ts'
 import type { UserInfo } from './identity.ts'
-import type { SecurityOptions } from './security.ts'
-import { type ApiServer, startApiServer } from './server.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts'
 
 const type = (group: string, plural: string, namespaced = true): ResourceType => ({
   group,
@@ -59,7 +57,7 @@ export class SecureServer implements AsyncDisposable {
     this.admin = server.transport({ name: 'admin', groups: ['system:masters'] })
   }
 
-  static async start(options: Partial<SecurityOptions> & { clock?: Clock; store?: Store } = {}): Promise<SecureServer> {
+  static async start(options: Partial<ApiServerOptions> = {}): Promise<SecureServer> {
     const store = options.store ?? (await openMemoryStore())
     const server = await startApiServer({
       clock: systemClock,
