@@ -56,15 +56,21 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     ...(nodes > 0 && { nodes, runtime: settings.runtime ?? 'simulated' }),
   }
   await claimServer(instance, claim)
+  // Whoever waits for the API is told first; the control loops start after that.
+  let report = () => {}
+  const reported = new Promise<void>((resolve) => {
+    report = resolve
+  })
   let cluster: Cluster | undefined
   let control: AsyncDisposable | undefined
   const dispose = async () => {
+    report()
     await control?.[Symbol.asyncDispose]()
     await cluster?.[Symbol.asyncDispose]()
     await releaseServer(instance, process.pid)
   }
   try {
-    cluster = await start(settings, log)
+    cluster = await start(settings, log, reported)
     control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))
     const server = { ...claim, url: cluster.url! }
     await Promise.all([
@@ -73,6 +79,7 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
       updateServer(instance, server),
     ])
     log.info('serving', { url: server.url, store, pid: process.pid })
+    setImmediate(report)
     return { server, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
@@ -81,14 +88,14 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
 }
 
 /** Simulated nodes live in this process; real ones are processes of their own, and what they need is loaded only then. */
-async function start(settings: ServerSettings, log: Logger): Promise<Cluster> {
+async function start(settings: ServerSettings, log: Logger, background: Promise<void>): Promise<Cluster> {
   const { instance, store, etcd, apiPort, nodes = 0, runtime = 'simulated' } = settings
   const options = {
     name: instance.context,
     store: await storeChoice(store, etcd),
     dataDir: instance.dataDir,
     listen: { port: apiPort },
-    background: true,
+    background,
     log,
   }
   if (nodes === 0 || runtime === 'simulated') return startCluster({ ...options, nodes })

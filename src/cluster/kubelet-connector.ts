@@ -28,6 +28,7 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
       const key = `${address.host}:${address.port}`
       const session = insecure ? undefined : sessions.get(key)
       const socket = connect({ ...address, ...pair, ca, rejectUnauthorized: !insecure, ...(session && { session }) })
+      socket.setNoDelay(true)
       if (!insecure) socket.on('session', (fresh: Buffer) => sessions.set(key, fresh))
       return connected(socket, clock, signal)
     },

@@ -50,8 +50,8 @@ export interface ClusterOptions {
   readonly nodes?: number | readonly SimulatedNodeSpec[]
   /** Whether pods are given to nodes, and how; as kube-scheduler does by default. */
   readonly scheduler?: boolean | SchedulerConfiguration
-  /** Returns as soon as the API is served; controllers, scheduler and nodes start behind it. */
-  readonly background?: boolean
+  /** Returns as soon as the API is served; controllers, scheduler and nodes start when this resolves. */
+  readonly background?: Promise<void>
   /** Further ways to show who one is: static tokens, OpenID Connect, a webhook, a proxy. */
   readonly authentication?: Omit<NonNullable<SecurityOptions['authentication']>, 'serviceAccounts'>
   /** Who decides besides the roles of the cluster. */
@@ -122,7 +122,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
     if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates)
-    const starting = startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
+    const start = () => startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
+    const starting = options.background ? options.background.then(start) : start()
     starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
     if (!options.background) await starting
     const parts = { apiServer, store, served, loops, certificates }
