@@ -36,6 +36,7 @@ export async function listen(
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
     allowHTTP1: true,
+    noDelay: true,
     settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: INITIAL_WINDOW_BYTES },
     maxSessionMemory: 512,
   })

@@ -45,7 +45,7 @@ export const dialDirectly =
   ({ host, port }, parent) =>
     new Promise<Duplex>((resolve, reject) => {
       const limit = deadline(clock, DIAL_TIMEOUT_MS, parent)
-      const socket = connect({ host, port })
+      const socket = connect({ host, port, noDelay: true })
       const done = () => limit[Symbol.dispose]()
       limit.signal.addEventListener('abort', () => socket.destroy(new Error(`dial tcp ${host}:${port}: i/o timeout`)))
       socket.once('connect', () => {

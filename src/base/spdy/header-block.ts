@@ -8,6 +8,8 @@ const WINDOW_BYTES = 32 * 1024
 const MAX_BLOCK_BYTES = 64 * 1024
 const ZLIB_HEADER = Buffer.from([0x78, 0x01])
 const PRESET_DICTIONARY = 0x20
+/** An empty block: whoever reads, Go's inflate above all, hands on what came before it. */
+const SYNC = Buffer.from([0, 0, 0, 0xff, 0xff])
 
 /**
  * All header blocks of one direction are one zlib stream. Each ends at a byte boundary (a sync flush), so each can be
@@ -43,7 +45,7 @@ export class HeaderEncoder {
     const stored = Buffer.alloc(5)
     stored.writeUInt16LE(text.length, 1)
     stored.writeUInt16LE(~text.length & 0xffff, 3)
-    const parts = this.#isFirst ? [ZLIB_HEADER, stored, text] : [stored, text]
+    const parts = this.#isFirst ? [ZLIB_HEADER, stored, text, SYNC] : [stored, text, SYNC]
     this.#isFirst = false
     return Buffer.concat(parts)
   }
