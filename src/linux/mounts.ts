@@ -59,6 +59,19 @@ export function cloneTree(agent: AgentChannel, path: string, recursive = true): 
   return agent.call('open_tree', [AT_FDCWD, path, flags])
 }
 
+const FSOPEN_CLOEXEC = 1
+const FSMOUNT_CLOEXEC = 1
+const FSCONFIG_CMD_CREATE = 6
+
+/** A new file system that is mounted nowhere yet. Resolves to its descriptor. */
+export function newMount(agent: AgentChannel, type: string, attributes: number): Promise<number> {
+  const opened = agent.call('fsopen', [type, FSOPEN_CLOEXEC], { keep: true })
+  const created = agent.call('fsconfig', [0, FSCONFIG_CMD_CREATE, null, null, 0], { useKept: true })
+  const mounted = agent.call('fsmount', [0, FSMOUNT_CLOEXEC, attributes], { useKept: true })
+  agent.tell('close', [0], { useKept: true })
+  return Promise.all([opened, created, mounted]).then(([, , descriptor]) => descriptor)
+}
+
 export interface MountAttributes {
   readonly set?: number
   readonly propagation?: number

@@ -5,8 +5,7 @@
  *
  * The program runs from a sealed memory file: nothing that it becomes or shares a namespace with can change it.
  */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readlinkSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,6 +13,7 @@ import { AgentChannel } from './agent/channel.ts'
 import { agentExecutable } from './agent/elf.ts'
 import { FIRST_CONTROL, MEMORY } from './agent/layout.ts'
 import { listenForAgents, type Rendezvous } from './agent/rendezvous.ts'
+import { spawnAgent } from './agent/spawn.ts'
 import { ownArchitecture } from './syscall-numbers.ts'
 
 export { AgentChannel, AgentGone } from './agent/channel.ts'
@@ -123,18 +123,14 @@ function sigaction(handler: number): Buffer {
 
 async function startHostAgent(directory: string): Promise<AgentChannel> {
   const program = agentExecutable(ownArchitecture())
-  const file = path.join(directory, 'agent')
-  writeFileSync(file, program, { mode: 0o500 })
-  const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const
-  const child = spawn(file, [], { stdio: [...stdio], detached: true, env: {}, cwd: '/' })
-  await new Promise<void>((resolve, reject) => child.on('spawn', resolve).on('error', reject))
+  const { child, channel } = await spawnAgent(directory, program, { stdio: 'ignore', detached: true, cwd: '/' })
   child.unref()
-  const channel = new AgentChannel(child.stdio[FIRST_CONTROL] as Socket)
   channel.unrefWhenIdle()
   await becomeSealed(channel, program, child.pid!)
-  rmSync(file)
   // Forks are not waited for: with SIGCHLD ignored the kernel reaps them.
   await Promise.all([
+    // Whatever else this process was started with is nothing that a shim should hold open.
+    channel.call('close_range', [FIRST_CONTROL + 1, 0xffffffff, 0]),
     channel.call('rt_sigaction', [SIGCHLD, sigaction(SIG_IGN), 0, 8]),
     channel.call('prctl', [PR_SET_DUMPABLE, 0, 0, 0, 0]),
     channel.call('prctl', [PR_SET_NAME, 'sampan-agent', 0, 0, 0]),

@@ -18,6 +18,7 @@ import {
   writeRecord,
 } from './records.ts'
 import { FILES } from './shim.ts'
+import { within } from './within.ts'
 
 export interface ContainerContext {
   readonly clock: Clock
@@ -129,7 +130,7 @@ export class BuiltinContainer {
     const { cgroups, clock, log } = this.context
     // With the node's or the pod's processes in sight, others of the container may be left, and hold its output open.
     cgroups.kill(this.record.cgroup)
-    await Promise.race([this.output?.ended, clock.sleep(DRAIN_MS)])
+    await within(clock, DRAIN_MS, this.output?.ended)
     if (this.leaving) return
     this.output?.close()
     const oomKilled = cgroups.oomKills(this.record.cgroup) > 0

@@ -8,6 +8,7 @@ import type { Passwd } from './identity.ts'
 import { type ContainerRecord, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
 import { killQuietly, startContainerProcess } from './start-container.ts'
 import { stopSignal } from './stop-signal.ts'
+import { within } from './within.ts'
 
 type Emit = (type: ContainerEventType, containerId: string, sandboxId: string) => void
 
@@ -101,10 +102,7 @@ export class Containers {
     if (container.state !== 'RUNNING' || !started) return
     if (graceSeconds > 0) {
       killQuietly(started.pid, stopSignal(started.stopSignal))
-      const timer = new AbortController()
-      const grace = clock.sleep(graceSeconds * 1000, timer.signal).catch(() => {})
-      await Promise.race([container.exited, grace])
-      timer.abort()
+      await within(clock, graceSeconds * 1000, container.exited)
       if (container.exit) return
     }
     killQuietly(started.pid)

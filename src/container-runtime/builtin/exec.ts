@@ -8,8 +8,9 @@ import { type ExecOptions, type ExecSession, RuntimeError } from '../runtime.ts'
 import { pipeStreams, type Streams, terminalStreams } from './exec-streams.ts'
 import { becomeProgram } from './program.ts'
 import type { StartRecord } from './records.ts'
-import { becomeContainer, enterWorkingFolder, killQuietly } from './start-container.ts'
+import { becomeContainer, enterWorkingFolder, hasOwnUserNamespace, killQuietly } from './start-container.ts'
 import { openTerminal, takeTerminal } from './terminal.ts'
+import { within } from './within.ts'
 
 export interface ExecTarget {
   readonly started: StartRecord
@@ -40,7 +41,7 @@ export async function execInContainer(
   let streams: Streams | undefined
   try {
     if (!options.tty) streams = await pipeStreams(parent, options)
-    await enterContainer(parent.channel, target)
+    await enterContainer(parent.channel, target, machine.rootless)
     const terminal = options.tty ? await openTerminal(parent.channel) : undefined
     const child = await machine.agents.forkFrom(parent.channel, control)
     if (terminal) streams = await terminalStreams(machine.agents, parent, terminal, options)
@@ -62,10 +63,11 @@ function inWords(error: unknown): unknown {
   return new RuntimeError('FailedPrecondition', `failed to exec in container: ${error.message}`, { cause: error })
 }
 
-async function enterContainer(parent: AgentChannel, target: ExecTarget): Promise<void> {
+async function enterContainer(parent: AgentChannel, target: ExecTarget, rootless: boolean): Promise<void> {
   const process = await parent.call('pidfd_open', [target.started.pid, 0])
   const types = CLONE.NEWNS | CLONE.NEWNET | CLONE.NEWIPC | CLONE.NEWUTS | CLONE.NEWCGROUP
-  await parent.call('setns', [process, types | (target.hostPid ? 0 : CLONE.NEWPID)])
+  const user = hasOwnUserNamespace(target.started.process, rootless) ? CLONE.NEWUSER : 0
+  await parent.call('setns', [process, types | user | (target.hostPid ? 0 : CLONE.NEWPID)])
   parent.tell('close', [process])
 }
 
@@ -111,7 +113,7 @@ function sessionOf(
   }
   const exited = exitCode(parent, pid).then(async (code) => {
     signal?.removeEventListener('abort', kill)
-    await Promise.race([streams.ended, clock.sleep(DRAIN_MS)])
+    await within(clock, DRAIN_MS, streams.ended)
     return code
   })
   exited.catch(() => {})

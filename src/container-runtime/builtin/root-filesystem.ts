@@ -13,6 +13,7 @@ import {
   MOUNT_ATTR,
   MOVE_MOUNT_F_EMPTY_PATH,
   MS,
+  newMount,
   O,
   O_DIRECTORY,
   setMountAttributes,
@@ -26,6 +27,7 @@ import { mountTarget, ownFolder } from './mount-target.ts'
 
 const ENOENT = 2
 const S_IFREG = 0o100000
+const SECURE_ATTRIBUTES = MOUNT_ATTR.NOSUID | MOUNT_ATTR.NODEV | MOUNT_ATTR.NOEXEC
 const SECURE = MS.NOSUID | MS.NODEV | MS.NOEXEC
 
 export interface RootFilesystem {
@@ -57,6 +59,8 @@ interface Trees {
   readonly volumes: readonly number[]
   readonly sharedMemory: number
   readonly devices: readonly number[]
+  readonly proc: number
+  readonly sys: number
 }
 
 export async function enterRootFilesystem(agent: AgentChannel, root: RootFilesystem): Promise<void> {
@@ -64,7 +68,12 @@ export async function enterRootFilesystem(agent: AgentChannel, root: RootFilesys
   await changeRoot(agent, root, trees)
   await Promise.all(['/proc', '/dev', '/sys'].map((folder) => ownFolder(agent, folder)))
   await mountDev(agent, root, trees)
-  await Promise.all([mountProcAndSys(agent, root), maskPaths(agent, root), protectPaths(agent, root)])
+  await Promise.all([
+    attachByPath(agent, trees.proc, '/proc'),
+    attachByPath(agent, trees.sys, '/sys'),
+    maskPaths(agent, root),
+    protectPaths(agent, root),
+  ])
   await attachVolumes(agent, root.volumes, trees.volumes)
 }
 
@@ -84,9 +93,13 @@ async function takeTrees(agent: AgentChannel, root: RootFilesystem): Promise<Tre
     Promise.all(volumes),
     cloneTree(agent, root.sharedMemory),
     Promise.all(root.devices.map(({ source }) => cloneTree(agent, source, false))),
+    // In a user namespace the kernel makes these only where it sees others of their kind, so before the root changes.
+    newMount(agent, 'proc', SECURE_ATTRIBUTES),
+    newMount(agent, 'sysfs', SECURE_ATTRIBUTES | (root.privileged ? 0 : MOUNT_ATTR.RDONLY)),
   ])
   await Promise.all(root.volumes.map((volume, i) => setMountAttributes(agent, all[4][i]!, attributesOf(volume, root))))
-  return { layers: all[1], upper: all[2], work: all[3], volumes: all[4], sharedMemory: all[5], devices: all[6] }
+  const [, layers, upper, work, taken, sharedMemory, devices, proc, sys] = all
+  return { layers, upper, work, volumes: taken, sharedMemory, devices, proc, sys }
 }
 
 const PROPAGATION = { PRIVATE: MS.PRIVATE, HOST_TO_CONTAINER: MS.SLAVE, BIDIRECTIONAL: MS.SHARED } as const
@@ -164,14 +177,6 @@ const attachByPath = (agent: AgentChannel, tree: number, target: string) =>
 
 async function attachAt(agent: AgentChannel, tree: number, target: string, kind: 'file' | 'folder'): Promise<void> {
   await attachTree(agent, tree, await mountTarget(agent, target, kind))
-}
-
-function mountProcAndSys(agent: AgentChannel, root: RootFilesystem): Promise<unknown> {
-  const readonly = root.privileged ? 0 : MS.RDONLY
-  return Promise.all([
-    mount(agent, 'proc', '/proc', 'proc', SECURE, ''),
-    mount(agent, 'sysfs', '/sys', 'sysfs', SECURE | readonly, ''),
-  ])
 }
 
 /** A file takes /dev/null and no tmpfs, a folder a tmpfs and no file: one of the two holds, or the place is not there. */

@@ -76,7 +76,7 @@ export async function startContainerProcess(
     await joined
     await setOomScore(child.pid, config.resources.oomScoreAdj)
     letShimWait(shim.channel, child, start.folder, config.stdin && !config.stdinOnce && !config.tty)
-    await finishSetup(agent, machine, start, settings, terminal)
+    await finishSetup(child, machine, start, settings, terminal)
     start.onPrepared()
     await becomeProgram(agent, settings.args, settings.env)
     const stopSignal = config.stopSignal || start.image.config.stopSignal
@@ -221,7 +221,7 @@ async function setOomScore(pid: number, score: number | undefined): Promise<void
 }
 
 async function finishSetup(
-  agent: AgentChannel,
+  { channel: agent, pid }: Agent,
   machine: Machine,
   start: ContainerStart,
   settings: ProcessSettings,
@@ -244,7 +244,20 @@ async function finishSetup(
     steps.push(agent.call('dup3', [FD.stdoutWrite, 1, 0]), agent.call('dup3', [FD.stderrWrite, 2, 0]))
   }
   await enterWorkingFolder(agent, settings.cwd)
-  await Promise.all([...steps, ...becomeContainer(agent, settings, machine.rootless)])
+  await Promise.all(steps)
+  if (hasOwnUserNamespace(settings, machine.rootless)) await becomeUser(agent, pid, settings)
+  await Promise.all(becomeContainer(agent, settings, machine.rootless))
+}
+
+/** Without root there is one id only, and a user namespace per container gives it the number the container asks for. */
+export const hasOwnUserNamespace = (settings: ProcessSettings, rootless: boolean) =>
+  rootless && (settings.identity.uid !== 0 || settings.identity.gid !== 0)
+
+async function becomeUser(agent: AgentChannel, pid: number, { identity }: ProcessSettings): Promise<void> {
+  await agent.call('unshare', [CLONE.NEWUSER])
+  await writeFile(`/proc/${pid}/setgroups`, 'deny')
+  await writeFile(`/proc/${pid}/uid_map`, `${identity.uid} 0 1`)
+  await writeFile(`/proc/${pid}/gid_map`, `${identity.gid} 0 1`)
 }
 
 /** What a container's program and a command executed in it have in common. */
