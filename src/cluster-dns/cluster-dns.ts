@@ -1,15 +1,13 @@
 /** The DNS server of a node: the names of the cluster, and by other servers those of the world. */
+import { configMapKind } from '../api/kinds/core/config-map.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { createInformerFactory } from '../client/informer-factory.ts'
+import { createInformerFactory, type InformerFactory } from '../client/informer-factory.ts'
 import type { Transport } from '../client/transport.ts'
-import type { DnsPlugin } from './plugin.ts'
-import { cachePlugin } from './plugins/cache/cache.ts'
-import { forwardPlugin } from './plugins/forward/forward.ts'
-import { followCluster } from './plugins/kubernetes/cluster-objects.ts'
-import { kubernetesPlugin } from './plugins/kubernetes/kubernetes.ts'
-import { loadbalancePlugin } from './plugins/loadbalance/loadbalance.ts'
+import { defaultCorefile } from './corefile/default-corefile.ts'
+import { DnsMetrics } from './dns-metrics.ts'
+import { LiveConfiguration } from './live-configuration.ts'
 import { createHandler } from './server/handle.ts'
 import { type ListenAddress, type Listening, listen } from './server/listen.ts'
 
@@ -19,11 +17,13 @@ export interface ClusterDnsOptions {
   readonly random: Random
   readonly log: Logger
   readonly listen: readonly ListenAddress[]
-  /** Where questions about other zones go: addresses, with port 53. */
+  /** What stands for /etc/resolv.conf: where questions about other zones go, addresses with port 53. */
   readonly upstreams: readonly string[]
   readonly zone?: string
   /** The address of the Service kube-dns, where clients find this server. */
   readonly serviceAddress?: string
+  /** Served unless there is a ConfigMap kube-system/coredns. */
+  readonly corefile?: string
 }
 
 export interface ClusterDns extends AsyncDisposable {
@@ -31,18 +31,23 @@ export interface ClusterDns extends AsyncDisposable {
   readonly ports: readonly number[]
 }
 
-const TTL = 30
-const DNS_PORT = 53
+const CONFIG_MAP = { namespace: 'kube-system', fieldSelector: 'metadata.name=coredns' }
 
 export async function startClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
-  const { transport, clock, random, log } = options
+  const { transport, clock, random, log, zone = 'cluster.local' } = options
   const informers = createInformerFactory({ transport, clock, random, log })
-  const plugins = defaultPlugins(options, followCluster(informers, { pods: false }))
-  const handle = createHandler({ plugins, log })
+  const context = {
+    ...{ clock, random, log, informers, metrics: new DnsMetrics() },
+    upstreams: options.upstreams,
+    serviceAddress: options.serviceAddress,
+    host: options.listen[0]?.host ?? '127.0.0.1',
+  }
+  const live = new LiveConfiguration(context, options.corefile ?? defaultCorefile(zone))
+  const handle = createHandler({ answer: live.answer, log })
   const listening: Listening[] = []
   const dispose = async () => {
     await Promise.all(listening.map((socket) => socket[Symbol.asyncDispose]()))
-    await Promise.all(plugins.map((plugin) => plugin[Symbol.asyncDispose]()))
+    await live[Symbol.asyncDispose]()
     await informers[Symbol.asyncDispose]()
   }
   try {
@@ -51,25 +56,11 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
     await dispose()
     throw error
   }
+  await live.start()
+  followCorefile(informers, live)
   return { ports: listening.map(({ port }) => port), [Symbol.asyncDispose]: dispose }
 }
 
-/** Turned round last of all, so that what is kept is turned anew for everyone. */
-function defaultPlugins(options: ClusterDnsOptions, objects: ReturnType<typeof followCluster>): readonly DnsPlugin[] {
-  const { clock, random, zone = 'cluster.local', serviceAddress } = options
-  const now = () => clock.now()
-  return [
-    loadbalancePlugin({ random }),
-    kubernetesPlugin({
-      objects,
-      zones: [zone, 'in-addr.arpa', 'ip6.arpa'],
-      pods: 'insecure',
-      ttl: TTL,
-      fallthrough: ['in-addr.arpa', 'ip6.arpa'],
-      ownAddresses: () => (serviceAddress === undefined ? [] : [serviceAddress]),
-      now,
-    }),
-    cachePlugin({ now }),
-    forwardPlugin({ from: '', to: options.upstreams.map((host) => ({ host, port: DNS_PORT })), clock, random }),
-  ]
+function followCorefile(informers: InformerFactory, live: LiveConfiguration): void {
+  informers.informer(configMapKind, CONFIG_MAP).onChange((_, now) => live.change(now?.data?.Corefile))
 }

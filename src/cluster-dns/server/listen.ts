@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { createHandler } from './handle.ts'
+import type { Handler } from './handle.ts'
 import { listenTcp } from './tcp.ts'
 import { listenUdp } from './udp.ts'
 
@@ -13,11 +13,7 @@ export interface ListenAddress {
 }
 
 /** Both transports on one port, as DNS has it. */
-export async function listen(
-  address: ListenAddress,
-  handle: ReturnType<typeof createHandler>,
-  clock: Clock,
-): Promise<Listening> {
+export async function listen(address: ListenAddress, handle: Handler, clock: Clock): Promise<Listening> {
   const tcp = await listenTcp(address, handle, clock)
   try {
     const udp = await listenUdp({ ...address, port: tcp.port }, handle)

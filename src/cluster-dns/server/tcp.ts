@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
-import type { createHandler } from './handle.ts'
+import type { Handler } from './handle.ts'
 import type { Listening } from './listen.ts'
 
 /** RFC 7766: a connection may ask many questions, also before the first is answered; an idle one is closed. */
@@ -10,7 +10,7 @@ const MAX_IN_FLIGHT = 64
 
 export async function listenTcp(
   address: { readonly host: string; readonly port: number },
-  handle: ReturnType<typeof createHandler>,
+  handle: Handler,
   clock: Clock,
 ): Promise<Listening> {
   const sockets = new Set<Socket>()
@@ -55,7 +55,7 @@ function closeWhenIdle(socket: Socket, clock: Clock): void {
 }
 
 /** Each message has its length in front, two bytes. */
-function serve(socket: Socket, handle: ReturnType<typeof createHandler>): void {
+function serve(socket: Socket, handle: Handler): void {
   const client = socket.remoteAddress ?? ''
   let pending: Buffer = Buffer.alloc(0)
   let inFlight = 0

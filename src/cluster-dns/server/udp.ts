@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
-import type { createHandler } from './handle.ts'
+import type { Handler } from './handle.ts'
 import type { Listening } from './listen.ts'
 
 /** Serves by UDP with Node's own sockets. */
 export async function listenUdp(
   address: { readonly host: string; readonly port: number },
-  handle: ReturnType<typeof createHandler>,
+  handle: Handler,
 ): Promise<Listening> {
   const family = address.host.includes(':') ? 6 : 4
   const socket = createSocket({

@@ -139,29 +139,36 @@ class MessageWriter {
   #data(data: RecordData): void {
     switch (data.type) {
       case 'A':
-        return this.#uint32(parseIPv4(data.address) ?? 0)
+        this.#uint32(parseIPv4(data.address) ?? 0)
+        return
       case 'AAAA':
-        return this.#uint128(parseIPv6(data.address) ?? 0n)
+        this.#uint128(parseIPv6(data.address) ?? 0n)
+        return
       case 'CNAME':
       case 'NS':
       case 'PTR':
-        return this.#name(data.target, data.target)
+        this.#name(data.target, data.target)
+        return
       case 'TXT':
-        return this.#texts(data.texts)
+        this.#texts(data.texts)
+        return
       case 'MX':
         this.#uint16(data.preference)
-        return this.#name(data.target, data.target)
+        this.#name(data.target, data.target)
+        return
       case 'SRV':
         for (const number of [data.priority, data.weight, data.port]) this.#uint16(number)
         // RFC 2782: the target is not compressed.
-        return this.#name(data.target, undefined)
+        this.#name(data.target, undefined)
+        return
       case 'SOA':
         this.#name(data.mname, data.mname)
         this.#name(data.rname, data.rname)
         for (const number of [data.serial, data.refresh, data.retry, data.expire, data.minimum]) this.#uint32(number)
         return
       case 'raw':
-        return this.#raw(data.bytes)
+        this.#raw(data.bytes)
+        return
     }
   }
 
@@ -171,7 +178,10 @@ class MessageWriter {
     let rest = key
     for (const label of labels) {
       const known = rest === undefined ? undefined : this.#names.get(rest)
-      if (known !== undefined) return this.#uint16(0xc000 | known)
+      if (known !== undefined) {
+        this.#uint16(0xc000 | known)
+        return
+      }
       if (rest !== undefined && this.#at <= MAX_POINTER) this.#names.set(rest, this.#at)
       this.#uint8(label.length)
       this.#raw(label)

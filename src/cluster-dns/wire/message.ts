@@ -29,6 +29,15 @@ export interface Reply {
   readonly answers: readonly DnsRecord[]
   readonly authority: readonly DnsRecord[]
   readonly additional: readonly DnsRecord[]
+  /** Set where the answer holds until told otherwise, so that it can be kept ready. */
+  readonly keep?: KeepAnswer
+}
+
+export interface KeepAnswer {
+  /** The answer is void when one of these changes: `namespace/service`, a namespace, an address. */
+  readonly dependsOn: readonly string[]
+  /** The ways in which the answer can be given by turns; itself if there is no other. */
+  readonly variants?: () => readonly Reply[]
 }
 
 export interface DnsRecord {

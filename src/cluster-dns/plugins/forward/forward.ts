@@ -1,42 +1,37 @@
-/** Asks other servers what nobody here knows. One that does not answer is left aside while another does. */
+/** Asks other servers what nobody here knows. One that does not answer is left aside until it does again. */
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
-import { type DnsPlugin, emptyReply } from '../../plugin.ts'
+import type { DnsMetrics } from '../../dns-metrics.ts'
+import { type DnsPlugin, emptyReply, type PluginKind } from '../../plugin.ts'
 import { RCODES } from '../../wire/constants.ts'
 import type { Query, Reply } from '../../wire/message.ts'
-import { canonicalName, isWithin } from '../../wire/names.ts'
-import { Upstream, type UpstreamAddress } from './upstream.ts'
+import { isWithin } from '../../wire/names.ts'
+import { type ForwardOptions, forwardOptions } from './options.ts'
+import { Upstream } from './upstream.ts'
 
-export interface ForwardOptions {
-  /** Which names are passed on; the empty name stands for all. */
-  readonly from: string
-  readonly to: readonly UpstreamAddress[]
-  readonly policy?: 'random' | 'round_robin' | 'sequential'
-  readonly clock: Clock
-  readonly random: Pick<Random, 'next'>
-  /** Milliseconds one server has for its answer. */
-  readonly timeout?: number
-  readonly maxConcurrent?: number
+export const forwardKind: PluginKind = {
+  name: 'forward',
+  setup: (directive, context) => forwardPlugin(forwardOptions(directive, context.upstreams), context),
 }
 
-const TIMEOUT = 2000
-const MAX_CONCURRENT = 1000
-/** So many silences in a row, and a server is asked last. */
-const MAX_FAILURES = 2
+export interface ForwardContext {
+  readonly clock: Clock
+  readonly random: Pick<Random, 'next'>
+  readonly metrics?: DnsMetrics
+}
 
-export function forwardPlugin(options: ForwardOptions): DnsPlugin {
-  const { clock, random, timeout = TIMEOUT, maxConcurrent = MAX_CONCURRENT, policy = 'random' } = options
-  const from = canonicalName(options.from)
-  const upstreams = options.to.map((address) => new Upstream(address, { clock, random, timeout }))
+export function forwardPlugin(options: ForwardOptions, context: ForwardContext): DnsPlugin {
+  const { random, metrics } = context
+  const upstreams = options.to.map((address) => new Upstream(address, options, context))
   let turn = 0
   let inFlight = 0
 
+  /** In the order to ask them; those that are down come last, since nothing better may be left. */
   function inOrder(): readonly Upstream[] {
-    if (policy === 'random') turn = Math.floor(random.next() * upstreams.length)
-    else if (policy === 'round_robin') turn = (turn + 1) % upstreams.length
+    if (options.policy === 'random') turn = Math.floor(random.next() * upstreams.length)
+    else if (options.policy === 'round_robin') turn = (turn + 1) % upstreams.length
     const turned = [...upstreams.slice(turn), ...upstreams.slice(0, turn)]
-    const isWell = (upstream: Upstream) => upstream.failures < MAX_FAILURES
-    return [...turned.filter(isWell), ...turned.filter((upstream) => !isWell(upstream))]
+    return [...turned.filter((upstream) => !upstream.isDown), ...turned.filter((upstream) => upstream.isDown)]
   }
 
   async function ask(query: Query, transport: 'udp' | 'tcp'): Promise<Reply> {
@@ -44,6 +39,7 @@ export function forwardPlugin(options: ForwardOptions): DnsPlugin {
     try {
       for (const upstream of inOrder()) {
         try {
+          metrics?.forwarded(upstream.name)
           return await upstream.ask(query, transport)
         } catch {
           // The next one may do better.
@@ -55,12 +51,24 @@ export function forwardPlugin(options: ForwardOptions): DnsPlugin {
     }
   }
 
+  function transportFor(asked: 'udp' | 'tcp'): 'udp' | 'tcp' {
+    if (options.forceTcp) return 'tcp'
+    return options.preferUdp ? 'udp' : asked
+  }
+
   return {
     name: 'forward',
     answer({ question, query, transport }, next) {
-      if (!isWithin(question.name, from) || upstreams.length === 0) return next()
-      return inFlight >= maxConcurrent ? emptyReply(RCODES.REFUSED) : ask(query, transport)
+      if (upstreams.length === 0 || !isWithin(question.name, options.from)) return next()
+      if (options.except.some((zone) => isWithin(question.name, zone))) return next()
+      if (options.maxConcurrent > 0 && inFlight >= options.maxConcurrent) {
+        metrics?.forwardRejects.increment()
+        return emptyReply(RCODES.REFUSED)
+      }
+      return ask(query, transportFor(transport))
     },
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      for (const upstream of upstreams) upstream[Symbol.dispose]()
+    },
   }
 }

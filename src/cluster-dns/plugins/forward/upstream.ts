@@ -1,60 +1,71 @@
-import { createSocket, type Socket as UdpSocket } from 'node:dgram'
-import { connect } from 'node:net'
-import type { Clock } from '../../../base/clock.ts'
-import type { Random } from '../../../base/random.ts'
+import type { Timer } from '../../../base/clock.ts'
+import { CLASS_IN, TYPES } from '../../wire/constants.ts'
 import { decodeReply } from '../../wire/decode.ts'
 import { encodeQuery, OWN_UDP_SIZE } from '../../wire/encode.ts'
 import type { Query, Question, Reply } from '../../wire/message.ts'
+import { askByTcp, askByUdp, type Exchange, type UpstreamAddress } from './exchange.ts'
+import type { ForwardContext } from './forward.ts'
+import type { ForwardOptions } from './options.ts'
 
-export interface UpstreamAddress {
-  readonly host: string
-  readonly port: number
-}
+export type { UpstreamAddress } from './exchange.ts'
 
-export interface UpstreamOptions {
-  readonly clock: Clock
-  readonly random: Pick<Random, 'next'>
-  readonly timeout: number
-}
+type UpstreamOptions = Pick<ForwardOptions, 'timeout' | 'maxFails' | 'healthCheck' | 'forceTcp'>
+type Decoded = ReturnType<typeof decodeReply>
+
+/** What every server of the world can say something about. */
+const HEALTH_QUESTION: Question = { name: '', type: TYPES.NS, class: CLASS_IN }
 
 /** One other server. Every query has a socket and an id of its own, so that nobody can guess where to send a forgery. */
-export class Upstream {
-  readonly address: UpstreamAddress
+export class Upstream implements Disposable {
+  readonly name: string
+  readonly #address: UpstreamAddress
   readonly #options: UpstreamOptions
+  readonly #context: ForwardContext
   /** How many queries in a row went without an answer. */
-  failures = 0
+  #fails = 0
+  #checking: Timer | undefined
+  #isDisposed = false
 
-  constructor(address: UpstreamAddress, options: UpstreamOptions) {
-    this.address = address
+  constructor(address: UpstreamAddress, options: UpstreamOptions, context: ForwardContext) {
+    this.name = address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`
+    this.#address = address
     this.#options = options
+    this.#context = context
+  }
+
+  get isDown(): boolean {
+    const { maxFails } = this.#options
+    return maxFails > 0 && this.#fails >= maxFails
   }
 
   /** Asks by UDP, and again by TCP if the answer did not fit. */
   async ask(query: Query, transport: 'udp' | 'tcp'): Promise<Reply> {
-    const id = Math.floor(this.#options.random.next() * 0x10000)
-    const edns = { udpSize: OWN_UDP_SIZE, version: 0, dnssecOk: query.edns?.dnssecOk ?? false }
-    const packet = encodeQuery({ id, question: query.question, checkingDisabled: query.checkingDisabled, edns })
+    const { question, checkingDisabled } = query
+    const dnssecOk = query.edns?.dnssecOk ?? false
     try {
-      const byUdp = transport === 'udp' ? await this.#exchange(packet, id, query.question, askByUdp) : undefined
-      const answer = byUdp && !byUdp.truncated ? byUdp : await this.#exchange(packet, id, query.question, askByTcp)
-      this.failures = 0
+      const answer = await this.#ask({ question, checkingDisabled, dnssecOk, transport })
+      this.#fails = 0
       return answer.reply
     } catch (error) {
-      this.failures++
+      this.#failed()
       throw error
     }
   }
 
-  #exchange(
-    packet: Buffer,
-    id: number,
-    question: Question,
-    ask: typeof askByUdp,
-  ): Promise<ReturnType<typeof decodeReply>> {
-    const { clock, timeout } = this.#options
+  async #ask(what: { question: Question; checkingDisabled: boolean; dnssecOk: boolean; transport: 'udp' | 'tcp' }) {
+    const { question, checkingDisabled, dnssecOk, transport } = what
+    const id = Math.floor(this.#context.random.next() * 0x10000)
+    const edns = { udpSize: OWN_UDP_SIZE, version: 0, dnssecOk }
+    const packet = encodeQuery({ id, question, checkingDisabled, edns })
+    const byUdp = transport === 'udp' ? await this.#exchange(packet, id, question, askByUdp) : undefined
+    return byUdp && !byUdp.truncated ? byUdp : await this.#exchange(packet, id, question, askByTcp)
+  }
+
+  #exchange(packet: Buffer, id: number, question: Question, exchange: Exchange): Promise<Decoded> {
+    const { clock } = this.#context
     return new Promise((resolve, reject) => {
-      const close = ask(this.address, packet, received, failed)
-      const timer = clock.after(timeout, () => failed(new Error(`${this.address.host} does not answer`)))
+      const close = exchange(this.#address, packet, received, failed)
+      const timer = clock.after(this.#options.timeout, () => failed(new Error(`${this.name} does not answer`)))
       function failed(error: Error): void {
         timer.cancel()
         close()
@@ -70,9 +81,40 @@ export class Upstream {
       }
     })
   }
+
+  #failed(): void {
+    this.#fails++
+    if (this.isDown) this.#checkLater()
+  }
+
+  /** From the first time it is down until it answers, whatever it answers. */
+  #checkLater(): void {
+    const { healthCheck, forceTcp } = this.#options
+    if (this.#checking || this.#isDisposed || healthCheck === 0) return
+    this.#checking = this.#context.clock
+      .after(healthCheck, () => {
+        const transport = forceTcp ? 'tcp' : 'udp'
+        this.#ask({ question: HEALTH_QUESTION, checkingDisabled: false, dnssecOk: false, transport })
+          .then(() => {
+            this.#fails = 0
+            this.#checking = undefined
+          })
+          .catch(() => {
+            this.#context.metrics?.healthCheckFailed(this.name)
+            this.#checking = undefined
+            this.#checkLater()
+          })
+      })
+      .unref()
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true
+    this.#checking?.cancel()
+  }
 }
 
-function decodeSafely(bytes: Buffer): ReturnType<typeof decodeReply> | undefined {
+function decodeSafely(bytes: Buffer): Decoded | undefined {
   try {
     return decodeReply(bytes)
   } catch {
@@ -82,39 +124,3 @@ function decodeSafely(bytes: Buffer): ReturnType<typeof decodeReply> | undefined
 
 const isSame = (a: Question | undefined, b: Question) =>
   a === undefined || (a.name === b.name && a.type === b.type && a.class === b.class)
-
-type Received = (bytes: Buffer) => void
-type Failed = (error: Error) => void
-
-function askByUdp({ host, port }: UpstreamAddress, packet: Buffer, received: Received, failed: Failed): () => void {
-  const socket: UdpSocket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
-  let isClosed = false
-  socket.on('error', failed)
-  socket.on('message', received)
-  socket.connect(port, host, (error?: Error) => {
-    if (error) failed(error)
-    else if (!isClosed) socket.send(packet)
-  })
-  return () => {
-    if (isClosed) return
-    isClosed = true
-    socket.close()
-  }
-}
-
-function askByTcp({ host, port }: UpstreamAddress, packet: Buffer, received: Received, failed: Failed): () => void {
-  const socket = connect({ host, port })
-  let pending = Buffer.alloc(0)
-  const length = Buffer.alloc(2)
-  length.writeUInt16BE(packet.length)
-  socket.on('error', failed)
-  socket.on('end', () => failed(new Error(`${host} closed the connection`)))
-  socket.on('connect', () => socket.write(Buffer.concat([length, packet])))
-  socket.on('data', (chunk: Buffer) => {
-    pending = Buffer.concat([pending, chunk])
-    if (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
-      received(pending.subarray(2, 2 + pending.readUInt16BE(0)))
-    }
-  })
-  return () => socket.destroy()
-}

@@ -4,7 +4,8 @@ import { type Answer, type DnsPlugin, type DnsRequest, emptyReply, whenAnswered 
 import { CLASS_IN, RCODES, TYPES } from '../../wire/constants.ts'
 import type { DnsRecord, Question, Reply } from '../../wire/message.ts'
 import { canonicalName, isWithin } from '../../wire/names.ts'
-import { addressOfLabel, addressOfReverseName, type ClusterName, parseClusterName } from './cluster-names.ts'
+import { addressOfReverseName } from '../../wire/reverse-names.ts'
+import { addressOfLabel, type ClusterName, parseClusterName } from './cluster-names.ts'
 import { type ClusterObjects, canonical, isPublished } from './cluster-objects.ts'
 import {
   addressRecords,
@@ -27,7 +28,8 @@ export interface KubernetesOptions {
   readonly fallthrough: readonly string[] | undefined
   /** The addresses this server is reached by, for the zone's own name server. */
   readonly ownAddresses: () => readonly string[]
-  readonly now: () => number
+  /** Of the zone: it grows when something changes. */
+  readonly serial: () => number
 }
 
 const VERSION = '1.1.0'
@@ -48,12 +50,16 @@ export function kubernetesPlugin(options: KubernetesOptions): DnsPlugin {
       const reply = isReverse(zone) ? lookup.reverse() : lookup.forward()
       if (reply === undefined) {
         const passes = fallthrough?.some((passed) => isWithin(question.name, passed))
-        return passes ? next() : lookup.negative(RCODES.NXDOMAIN)
+        return passes ? next() : lookup.kept(lookup.negative(RCODES.NXDOMAIN))
       }
-      return whenAnswered(reply, (known) => (known.answers.length === 0 ? lookup.negative(known.rcode) : known))
+      return whenAnswered(reply, (known) =>
+        lookup.kept(known.answers.length === 0 ? lookup.negative(known.rcode) : known),
+      )
     },
     notReady: () => (options.objects.isSynced() ? undefined : 'kubernetes'),
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      options.objects[Symbol.dispose]()
+    },
   }
 }
 
@@ -65,12 +71,19 @@ class Lookup {
   readonly #zone: string
   readonly #request: DnsRequest
   readonly #question: Question
+  /** What the answer was made of; undefined if that cannot be said. */
+  #dependsOn: string[] | undefined = []
 
   constructor(options: KubernetesOptions, zone: string, request: DnsRequest) {
     this.#options = options
     this.#zone = zone
     this.#request = request
     this.#question = request.question
+  }
+
+  /** The reply, with what it depends on: until that changes it need not be made again. */
+  kept(reply: Reply): Reply {
+    return this.#dependsOn ? { ...reply, keep: { dependsOn: this.#dependsOn } } : reply
   }
 
   forward(): Answer | undefined {
@@ -83,6 +96,7 @@ class Lookup {
       case 'version':
         return this.#positive(this.#asks('TXT') ? [this.#record({ type: 'TXT', texts: [VERSION] })] : [])
       case 'branch':
+        if (asked.namespace !== undefined) this.#dependsOn?.push(asked.namespace)
         return asked.namespace === undefined || this.#options.objects.namespace(asked.namespace) ? EMPTY : undefined
       case 'service':
         return this.#ofService(asked)
@@ -120,6 +134,7 @@ class Lookup {
 
   #ofService(asked: Extract<ClusterName, { about: 'service' }>): Answer | undefined {
     const { objects } = this.#options
+    this.#dependsOn?.push(asked.namespace, `${asked.namespace}/${asked.service}`)
     const service = objects.service(asked.namespace, asked.service)
     if (!service || !objects.namespace(asked.namespace)) return undefined
     if (service.spec?.type === 'ExternalName') return this.#ofExternalName(service, asked)
@@ -153,15 +168,22 @@ class Lookup {
     if (type === TYPES.CNAME || target === name) return this.#positive([alias])
     if (type !== TYPES.A && type !== TYPES.AAAA) return this.#positive([alias])
     const found = this.#request.resolve({ name: target, type, class: CLASS_IN })
-    const withAlias = (reply: Reply) => this.#positive([alias, ...reply.answers])
-    return found instanceof Promise ? found.then(withAlias, () => this.#positive([alias])) : withAlias(found)
+    const withAlias = (reply: Reply) => {
+      this.#dependsOn = reply.keep && this.#dependsOn?.concat(reply.keep.dependsOn)
+      return this.#positive([alias, ...reply.answers])
+    }
+    return found instanceof Promise
+      ? found.then(withAlias, () => withAlias(emptyReply(RCODES.SERVFAIL)))
+      : withAlias(found)
   }
 
   #ofPod({ namespace, address: label }: Extract<ClusterName, { about: 'pod' }>): Reply | undefined {
     const { objects, pods } = this.#options
     const address = addressOfLabel(label)
+    this.#dependsOn?.push(namespace)
     if (pods === 'disabled' || address === undefined || !objects.namespace(namespace)) return undefined
     if (pods === 'verified') {
+      this.#dependsOn = undefined
       const found = objects.podsByAddress(address).some((pod) => pod.metadata.namespace === namespace)
       if (!found) return undefined
     }
@@ -172,11 +194,14 @@ class Lookup {
   #namesOf(address: string): string[] {
     const { objects } = this.#options
     const zone = this.#clusterZone()
+    this.#dependsOn?.push(address)
     const services = objects.servicesByAddress(address).map((service) => serviceName(service, zone))
     if (services.length > 0) return services
     return objects.slicesByAddress(address).flatMap((slice) => {
       const { namespace = '', labels } = slice.metadata
-      const service = objects.service(namespace, labels?.['kubernetes.io/service-name'] ?? '')
+      const name = labels?.['kubernetes.io/service-name'] ?? ''
+      this.#dependsOn?.push(`${namespace}/${name}`)
+      const service = objects.service(namespace, name)
       if (!service || !isHeadless(service)) return []
       const own = (slice.endpoints ?? []).filter(
         (endpoint) => isPublished(endpoint) && endpoint.addresses.some((known) => canonical(known) === address),
@@ -215,7 +240,7 @@ class Lookup {
   }
 
   #soa(): DnsRecord {
-    const { ttl, now } = this.#options
+    const { ttl, serial } = this.#options
     const zone = this.#zone
     return {
       name: zone,
@@ -224,7 +249,7 @@ class Lookup {
         type: 'SOA',
         mname: `ns.dns.${zone}`,
         rname: `hostmaster.${zone}`,
-        serial: Math.floor(now() / 1000),
+        serial: serial(),
         refresh: 7200,
         retry: 1800,
         expire: 86_400,
