@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import { controlLoopsSection } from './control-loops.ts'
 import { printRows, type Row, type Section } from './report.ts'
+import { containerRuntimeSection } from './sections/container-runtime.ts'
 import { createSection } from './sections/create.ts'
 import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
@@ -26,6 +27,7 @@ const SECTIONS: readonly Section[] = [
   securitySection,
   schedulerSection,
   podNetworkSection,
+  containerRuntimeSection,
   controlLoopsSection,
   serviceProxySection,
 ]
