@@ -46,6 +46,7 @@ async function relayRequest(exchange: Exchange, backend: Backend, path: string, 
   if (headers.host) headers['x-forwarded-host'] = headers.host
   const body = hasBody(exchange) ? exchange.body : undefined
   if (!body) exchange.body.resume()
+  else if (headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
   const asked = { method: exchange.method, path, headers, ...(body && { body }) }
   const answer = await askBackend(backend, asked, exchange.signal)
   await handBack(exchange, answer, backend, prefix)
@@ -75,10 +76,13 @@ function finished(out: NodeJS.WritableStream & { destroy(): void }, source: Read
   })
 }
 
+/** HTTP/2 need not say so beforehand; then the method decides. */
 function hasBody({ method, headers }: Exchange): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  return headers['content-length'] !== '0' && (headers['content-length'] !== undefined || method !== 'DELETE')
+  if (headers['content-length'] !== undefined) return headers['content-length'] !== '0'
+  return headers['transfer-encoding'] !== undefined || !BODILESS.has(method)
 }
+
+const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 
 function unreachable(exchange: Exchange, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)
