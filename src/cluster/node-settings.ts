@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
 /** What the process of a node needs to know; passes as JSON on its command line. Secrets are in files. */
@@ -18,6 +19,10 @@ export interface NodeSettings {
   readonly network: string
   readonly labels?: Readonly<Record<string, string>>
 }
+
+/** All cgroups of the node's pods are below this one. */
+export const nodeCgroupRoot = (dataDir: string) =>
+  `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`
 
 /** Names the process that is the node now. */
 export const nodeClaimPath = (dataDir: string) => join(dataDir, 'node.json')

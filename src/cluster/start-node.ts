@@ -1,5 +1,4 @@
 /** One node in this process: pod network, container runtime, kubelet, service proxy and DNS, each with its own identity. */
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseQuantity, value } from '../api/meta/quantity.ts'
@@ -28,6 +27,7 @@ import {
   clusterCaPath,
   type NodeSettings,
   type NodeUser,
+  nodeCgroupRoot,
   nodeKubeconfigPath,
   servingCertificatePath,
 } from './node-settings.ts'
@@ -90,7 +90,7 @@ async function startParts(
       stateDir: join(dataDir, 'containers'),
       network: sandboxNetwork(network.podNetwork),
       images: hostImage(join(dataDir, 'images')),
-      cgroupRoot: `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`,
+      cgroupRoot: nodeCgroupRoot(dataDir),
     }),
   )
 

@@ -1,6 +1,7 @@
 /** The running example: three pods that answer their own name, behind one Service, on a node of real containers. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { eventually, Machine } from '../tools/machine.ts'
 
@@ -107,6 +108,7 @@ asRoot('hostnames', () => {
     using nftables = machine.linux.openNftables(machine.namespace)
     expect(nftables.tables()).toEqual([])
     expect(processesWith(folder)).toEqual([])
+    expect(cgroupsOf(`${folder}/nodes/node-1`)).toEqual([])
   })
 })
 
@@ -114,6 +116,13 @@ function containerLog(machine: Machine, pod: string): string {
   const logs = `${machine.dataDir}/nodes/node-1/kubelet/log/pods`
   const folder = readdirSync(logs).find((name) => name.startsWith(`default_${pod}_`))
   return readFileSync(`${logs}/${folder}/${pod}/0.log`, 'utf8')
+}
+
+function cgroupsOf(node: string): string[] {
+  const name = nodeCgroupRoot(node).slice(1)
+  const hierarchies = readdirSync('/sys/fs/cgroup', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const roots = ['/sys/fs/cgroup', ...hierarchies.map((entry) => `/sys/fs/cgroup/${entry.name}`)]
+  return roots.map((root) => `${root}/${name}`).filter((folder) => existsSync(folder))
 }
 
 function processesWith(text: string): string[] {

@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.ts'
 import { findOwner, isAlive, type ProcessRecord } from '../../base/process-claim.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { type NodeSettings, nodeClaimPath } from '../node-settings.ts'
+import { clearNode } from './left-behind.ts'
 
 export interface NodeProcessOptions {
   readonly settings: NodeSettings
@@ -101,15 +102,18 @@ export class NodeProcess {
   }
 }
 
-/** Asks the process of a node to end, if there is one, and waits until it has. */
+/** Asks the process of a node to end, if there is one, waits until it has, and clears away what it left. */
 export async function stopNode(node: Pick<NodeSettings, 'name' | 'dataDir'>, clock: Clock, log: Logger): Promise<void> {
   const owner = await findOwner(nodeClaimPath(node.dataDir))
-  if (!owner) return
-  signal(owner.pid, 'SIGTERM')
-  if (await isGone(owner, clock)) return
-  log.warn('a node did not stop in time', { node: node.name, pid: owner.pid })
-  signal(owner.pid, 'SIGKILL')
-  await isGone(owner, clock)
+  if (owner) {
+    signal(owner.pid, 'SIGTERM')
+    if (!(await isGone(owner, clock))) {
+      log.warn('a node did not stop in time', { node: node.name, pid: owner.pid })
+      signal(owner.pid, 'SIGKILL')
+      await isGone(owner, clock)
+    }
+  }
+  await clearNode(node.dataDir)
 }
 
 async function isGone(owner: ProcessRecord, clock: Clock): Promise<boolean> {

@@ -1,0 +1,22 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { openCgroups } from '../../linux/cgroups.ts'
+import { linuxCalls } from '../../linux/ffi.ts'
+import { MNT_DETACH } from '../../linux/mounts.ts'
+import { nodeCgroupRoot } from '../node-settings.ts'
+
+/** What a node leaves when its process could not clear up itself: processes of pods, their cgroups, mounts. */
+export async function clearNode(dataDir: string): Promise<void> {
+  if (!existsSync(dataDir)) return
+  const cgroups = openCgroups({ root: nodeCgroupRoot(dataDir) })
+  cgroups.kill('')
+  await cgroups.remove('')
+  for (const path of mountsBelow(dataDir)) linuxCalls().umount(path, MNT_DETACH)
+}
+
+/** The deepest first. */
+function mountsBelow(folder: string): string[] {
+  const points = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[4] ?? [])
+  return points.filter((point) => point.startsWith(`${folder}/`)).sort((a, b) => b.length - a.length)
+}
