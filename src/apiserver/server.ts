@@ -9,15 +9,18 @@ import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
+import { admissionExtensions } from './admission/extensions.ts'
+import type { AdmissionPlugin } from './admission/plugin.ts'
 import { type AdmissionOptions, admissionPlugins } from './admission/plugins.ts'
 import type { PodSecurityOptions } from './admission/pod-security/plugin.ts'
 import { MASTERS } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
-import type { ResolveService } from './crd/call-webhook.ts'
 import { definitionChecks } from './crd/definition-checks.ts'
 import { EngineLoader } from './crd/engines.ts'
 import { type RunningCustomResources, startCustomResources } from './crd/start.ts'
 import { Discovery } from './discovery/discovery.ts'
+import { type EncryptionConfiguration, readEncryption } from './encryption/configuration.ts'
+import { encryptedStore } from './encryption/encrypted-store.ts'
 import { DEFAULT_LIMITS, InFlight } from './flow-control/in-flight.ts'
 import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
 import { apiPaths } from './http/api-paths.ts'
@@ -50,6 +53,7 @@ import { resolveService } from './resolve-service.ts'
 import { type Security, type SecurityOptions, startSecurity } from './security.ts'
 import { KUBERNETES_VERSION, versionInfo } from './version.ts'
 import { CacheFeed } from './watch-cache/cache-feed.ts'
+import type { ResolveService } from './webhook-client/call-webhook.ts'
 
 export interface ApiServerOptions extends SecurityOptions {
   readonly store: Store
@@ -79,6 +83,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly kubelets?: KubeletConnector
   /** How to reach pods; straight through the network of this machine by default. */
   readonly dialEndpoint?: DialEndpoint
+  /** Which resources are encrypted in the store, and how; none by default. */
+  readonly encryption?: EncryptionConfiguration
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -100,14 +106,36 @@ const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: [MASTERS, 's
 const DEFAULT_PORT = 6443
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { encryption } = options
+  if (!encryption) return serveStore(options)
+  const providers = await readEncryption(encryption, options.clock)
+  const server = await serveStore({ ...options, store: encryptedStore(options.store, providers, options.log) })
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      providers[Symbol.dispose]()
+    },
+  }
+}
+
+async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, log } = options
   const feed = new CacheFeed(store, clock, log)
   await feed.start()
   const stop = new AbortController()
   const security = await startSecurity(options, feed, stop.signal)
   const engines = new EngineLoader()
-  const { context, allocator } = resourceContext(options, feed, engines, security)
   const metrics = options.metrics ?? new MetricsRegistry()
+  const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
+  // Nobody outside is asked while the server makes what it cannot be without.
+  let isUp = false
+  const extend: Extend = (kinds) =>
+    admissionExtensions(
+      { ...options, feed, kinds, metrics, resolveService: resolve, isUp: () => isUp },
+      security.authorizer,
+    )
+  const { context, allocator } = resourceContext(options, feed, engines, security, extend)
   const requestMetrics = new RequestMetrics(metrics, clock)
   const { advertise } = options
   const discovery = new Discovery(
@@ -144,8 +172,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   if (advertise && !isLoopbackHost(advertise.host))
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
-  const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
   custom = await startCustomResources(context.machinery, own, engines, resolve)
+  isUp = true
   const repairing = keepServiceAllocationsRepaired(
     { store, clock, random: options.random, encode: encodeObject },
     stop.signal,
@@ -173,7 +201,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: EngineLoader, security: Security) {
+/** Admission by those outside, once the kinds are known. */
+type Extend = (kinds: KindTable) => readonly AdmissionPlugin[]
+
+function resourceContext(
+  options: ApiServerOptions,
+  feed: CacheFeed,
+  engines: EngineLoader,
+  security: Security,
+  extend: Extend,
+) {
   const { store, clock, random, log } = options
   const allocator = createServiceAllocator({
     store,
@@ -187,7 +224,7 @@ function resourceContext(options: ApiServerOptions, feed: CacheFeed, engines: En
     store,
     feed,
     kinds,
-    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, kinds, engines, security))),
+    admission: new AdmissionChain(admissionPlugins(feed, admissionOptions(options, kinds, engines, security, extend))),
     allocators: new Map([['services', allocator]]),
     locks: new KeyLock(),
     clock,
@@ -230,6 +267,7 @@ function admissionOptions(
   kinds: KindTable,
   engines: EngineLoader,
   security: Security,
+  extend: Extend,
 ): AdmissionOptions {
   const { clock, random, disableAdmissionPlugins: disable, enableAdmissionPlugins: enable, podSecurity } = options
   return {
@@ -237,7 +275,7 @@ function admissionOptions(
     random,
     authorizer: security.authorizer,
     findKind: (group, version, kind) => kinds.byKind(group, version, kind),
-    extensions: [definitionChecks(engines), ...security.admission],
+    extensions: [definitionChecks(engines), ...security.admission, ...extend(kinds)],
     ...(disable && { disable }),
     ...(enable && { enable }),
     ...(podSecurity && { podSecurity }),

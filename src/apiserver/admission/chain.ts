@@ -1,3 +1,4 @@
+import { beginsAgain } from './matching/reinvocation.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
 /**
@@ -13,7 +14,13 @@ export class AdmissionChain {
     this.#validating = plugins.filter((plugin) => plugin.validate)
   }
 
+  /** What was changed from outside is seen by all once more. */
   async admit(request: AdmissionRequest): Promise<void> {
+    await this.#admitOnce(request)
+    if (beginsAgain(request)) await this.#admitOnce(request)
+  }
+
+  async #admitOnce(request: AdmissionRequest): Promise<void> {
     for (const plugin of this.#admitting) {
       const pending = plugin.admit!(request)
       if (pending) await pending

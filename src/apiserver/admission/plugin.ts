@@ -9,6 +9,8 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 export interface AdmissionRequest {
   readonly operation: AdmissionOperation
   readonly kind: Kind
+  /** The version that was asked for, where it is not the one of the draft. */
+  readonly requestKind?: Kind
   readonly subresource: string
   readonly namespace: string
   readonly name: string
@@ -17,6 +19,8 @@ export interface AdmissionRequest {
   readonly old: KubernetesObject | undefined
   readonly user: UserInfo
   readonly dryRun: boolean
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, for whoever is asked from outside. */
+  readonly options?: Readonly<Record<string, unknown>>
   /** Sent to the user as a `Warning` header. */
   warn(message: string): void
   /** Told to the audit log, where there is one. */

@@ -1,6 +1,6 @@
 import type { TokenReview } from '../../api/generated/authentication-v1.ts'
 import type { Clock } from '../../base/clock.ts'
-import { callWebhook } from '../crd/call-webhook.ts'
+import { callWebhook } from '../webhook-client/call-webhook.ts'
 import { AUTHENTICATED } from '../identity.ts'
 import { InvalidToken, type TokenAuthenticator, type TokenIdentity } from './token.ts'
 

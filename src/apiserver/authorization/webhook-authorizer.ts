@@ -1,6 +1,6 @@
 import type { SubjectAccessReview } from '../../api/generated/authorization-v1.ts'
 import type { Clock } from '../../base/clock.ts'
-import { callWebhook } from '../crd/call-webhook.ts'
+import { callWebhook } from '../webhook-client/call-webhook.ts'
 import type { UserInfo } from '../identity.ts'
 import type { AccessAttributes, AccessDecision, Authorizer } from './authorizer.ts'
 

@@ -30,13 +30,18 @@ export interface CelOptions {
   readonly library: Library
 }
 
+/** Values by name. Only those that an expression reads are asked for. */
+export interface CelVariables {
+  get(name: string): CelValue | undefined
+}
+
 /** An expression that is known to make sense. */
 export interface CompiledCel {
   readonly type: CelType
   /** Declared variables that it reads. */
   readonly uses: ReadonlySet<string>
   /** Throws `CelError` if there is no value, `CelBudgetError` if finding it takes too much. */
-  evaluate(values: ReadonlyMap<string, CelValue>, budget: Budget): CelValue
+  evaluate(values: CelVariables, budget: Budget): CelValue
 }
 
 /** Why an expression does not compile, with the places marked. */
@@ -52,8 +57,8 @@ export function compileCel(text: string, options: CelOptions): CompiledCel {
   return {
     type,
     uses,
-    // Variables that are not used may be missing.
-    evaluate: (values, budget) => run({ values: names.map((name) => values.get(name) ?? null), budget }),
+    evaluate: (values, budget) =>
+      run({ values: names.map((name) => (uses.has(name) ? (values.get(name) ?? null) : null)), budget }),
   }
 }
 

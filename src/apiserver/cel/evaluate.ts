@@ -13,6 +13,7 @@ import {
   kindOf,
   mapKey,
   noOverload,
+  type OpaqueValue,
   Optional,
   TypeValue,
 } from './values.ts'
@@ -159,13 +160,21 @@ function selectStep({ field, mode }: Select, operand: Step): Step {
     const isOptional = value instanceof Optional
     const object = isOptional ? value.value : value
     if (isOptional && object === undefined) return mode === 'has' ? false : Optional.NONE
-    if (!(object instanceof Map)) throw mode === 'has' ? noOverload() : new CelError(`no such overload`)
-    const found = object.get(field)
+    const read = object instanceof Map ? undefined : fieldReader(object)
+    if (!(object instanceof Map) && !read) throw mode === 'has' ? noOverload() : new CelError(`no such overload`)
+    const found = object instanceof Map ? object.get(field) : read!(field)
     if (mode === 'has') return found !== undefined
     if (isOptional || mode === 'optional') return found === undefined ? Optional.NONE : new Optional(found)
     if (found === undefined) throw new CelError(`no such key: ${field}`)
     return found
   }
+}
+
+const fieldReader = (value: CelValue | undefined) => {
+  const opaque = value as OpaqueValue | null | undefined
+  return typeof opaque === 'object' && opaque !== null && 'field' in opaque
+    ? (name: string) => opaque.field?.(name)
+    : undefined
 }
 
 /** `a && b` is false if either is, even if the other cannot be computed; `||` likewise. */

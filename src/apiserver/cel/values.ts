@@ -50,6 +50,8 @@ export class TypeValue {
 export interface OpaqueValue {
   readonly celKind: string
   readonly key: string
+  /** What can be selected from it, if anything. */
+  field?(name: string): CelValue | undefined
 }
 
 /** Objects and maps alike; keys are strings, numbers or booleans. */

@@ -1,7 +1,7 @@
 import { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { Machinery } from '../registry/machinery.ts'
-import { callWebhook, type ResolveService } from './call-webhook.ts'
+import { callWebhook, type ResolveService } from '../webhook-client/call-webhook.ts'
 import { webhookConverter } from './conversion-webhook.ts'
 import { DefinitionController } from './definition-controller.ts'
 import { CustomResources } from './definitions.ts'

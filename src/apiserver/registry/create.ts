@@ -15,7 +15,7 @@ import { adoptNamespace, dropEmptyCollections, setTypeMeta, stampNewObject } fro
 import type { ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
 import { validateNew } from './validation.ts'
-import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+import { admissionOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
 
 /** A random name or address can be taken by somebody else at the same moment; then another is drawn. */
 const ATTEMPTS = 20
@@ -134,6 +134,7 @@ function admissionRequest(
   return {
     operation: 'CREATE',
     kind,
+    requestKind: request.kind,
     subresource: request.subresource,
     namespace: request.namespace,
     name: draft.metadata.name ?? '',
@@ -141,6 +142,7 @@ function admissionRequest(
     old: undefined,
     user: request.user,
     dryRun: options.dryRun,
+    options: admissionOptions('CreateOptions', request, options),
     warn: (message) => request.warnings.push(message),
     also: reserved.also,
   }

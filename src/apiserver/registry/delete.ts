@@ -140,6 +140,7 @@ async function admitDeletion(
   const admission = {
     operation: 'DELETE' as const,
     kind: target.storage,
+    requestKind: request.kind,
     subresource: '',
     namespace: request.namespace,
     name: request.name,
@@ -147,10 +148,22 @@ async function admitDeletion(
     old: current.object,
     user: request.user,
     dryRun: options.dryRun,
+    options: deleteOptionsOf(options),
     warn: (message: string) => request.warnings.push(message),
   }
   await machinery.admission.admit(admission)
   await machinery.admission.validate(admission)
+}
+
+function deleteOptionsOf({ gracePeriodSeconds, propagation, preconditions, dryRun }: DeleteOptions) {
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'meta.k8s.io/v1',
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(Object.keys(preconditions).length > 0 && { preconditions }),
+    ...(propagation && { propagationPolicy: propagation }),
+    ...(dryRun && { dryRun: ['All'] }),
+  }
 }
 
 function deleted(request: ResourceRequest, object: KubernetesObject): Status {

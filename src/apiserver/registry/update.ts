@@ -27,7 +27,7 @@ import { adoptName, adoptNamespace, dropEmptyCollections, keepServerFields } fro
 import type { ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
 import { validateChanged } from './validation.ts'
-import { parseWriteOptions, type WriteOptions } from './write-options.ts'
+import { admissionOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
 
 /** How often a change is computed again because somebody else was faster. */
 const ATTEMPTS = 20
@@ -213,6 +213,7 @@ function admissionRequest(
   return {
     operation: 'UPDATE',
     kind,
+    requestKind: request.kind,
     subresource: request.subresource,
     namespace: request.namespace,
     name: request.name,
@@ -220,6 +221,7 @@ function admissionRequest(
     old,
     user: request.user,
     dryRun: options.dryRun,
+    options: admissionOptions(request.patchType ? 'PatchOptions' : 'UpdateOptions', request, options),
     warn: (message) => request.warnings.push(message),
     also: reserved.also,
   }

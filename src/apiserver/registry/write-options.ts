@@ -36,6 +36,23 @@ export function parseWriteOptions(request: ResourceRequest, optionsKind: string)
   }
 }
 
+/** The options of a write as those see them who are asked about it. */
+export function admissionOptions(
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  { query }: ResourceRequest,
+  { dryRun, force }: WriteOptions,
+): Readonly<Record<string, unknown>> {
+  const [fieldManager, fieldValidation] = [query.get('fieldManager'), query.get('fieldValidation')]
+  return {
+    kind,
+    apiVersion: 'meta.k8s.io/v1',
+    ...(dryRun && { dryRun: ['All'] }),
+    ...(force && { force }),
+    ...(fieldManager && { fieldManager }),
+    ...(fieldValidation && { fieldValidation }),
+  }
+}
+
 /** `kubectl/v1.33.1 (linux/amd64)` -> `kubectl` */
 function managerFromUserAgent(userAgent: string): string {
   const slash = userAgent.indexOf('/')
