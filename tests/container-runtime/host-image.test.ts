@@ -8,12 +8,14 @@ import { silentLogger } from '../../src/base/log.ts'
 import { startBuiltinRuntime } from '../../src/container-runtime/builtin-runtime.ts'
 import { HOST_IMAGE, HOST_PATH_ANNOTATION, hostImage } from '../../src/container-runtime/host-image.ts'
 import { podScratch, type RuntimeUnderTest } from '../../src/container-runtime/pod-scratch.contract.ts'
+import { openCgroups } from '../../src/linux/cgroups.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { loopbackNetwork } from './builtin-under-test.ts'
 
 asRoot('the host image', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sampan-host-image-'))
   const app = path.join(folder, 'app')
+  const cgroupRoot = `/sampan-host-image-${process.pid}`
   let under: RuntimeUnderTest
   beforeAll(async () => {
     mkdirSync(app)
@@ -26,12 +28,13 @@ asRoot('the host image', () => {
       network: loopbackNetwork(),
       clock: systemClock,
       log: silentLogger,
-      cgroupRoot: `/sampan-host-image-${process.pid}`,
+      cgroupRoot,
     })
     under = { runtime, imageId, image: HOST_IMAGE, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() }
   })
   afterAll(async () => {
     await under[Symbol.asyncDispose]()
+    await openCgroups({ root: cgroupRoot }).remove('')
     rmSync(folder, { recursive: true, force: true })
   })
   const scratch = podScratch(() => under)
