@@ -1,4 +1,5 @@
 /** The running example: three pods that answer their own name, behind one Service, on a node of real containers. */
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
@@ -100,8 +101,15 @@ asRoot('hostnames', () => {
 
   test('down leaves nothing', async () => {
     const folder = machine.dataDir
+    const sandboxes = readdirSync(`${folder}/nodes/node-1/containers/sandboxes`)
+    const isOurs = (name: string) => name.includes('-node-') || sandboxes.some((id) => name.endsWith(id))
+    const before = machine.linux.namespaces.list().filter(isOurs)
+    expect(before.length).toBeGreaterThanOrEqual(4)
     await machine.down()
-    expect(machine.linux.namespaces.list().filter((name) => name.startsWith('sampan-'))).toEqual([])
+    const id = createHash('sha256').update(folder).digest('hex').slice(0, 8)
+    const after = machine.linux.namespaces.list()
+    expect(after.filter((name) => name.startsWith(`sampan-${id}-`))).toEqual([])
+    expect(after.filter((name) => sandboxes.some((sandbox) => name.endsWith(sandbox)))).toEqual([])
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(folder)
     using network = machine.linux.openRtnetlink(machine.namespace)
     expect(network.links().map(({ name }) => name)).toEqual(['lo'])
