@@ -21,7 +21,8 @@ import { type RunningCustomResources, startCustomResources } from './crd/start.t
 import { Discovery } from './discovery/discovery.ts'
 import { type EncryptionConfiguration, readEncryption } from './encryption/configuration.ts'
 import { encryptedStore } from './encryption/encrypted-store.ts'
-import { DEFAULT_LIMITS, InFlight } from './flow-control/in-flight.ts'
+import { FlowControl } from './flow-control/flow-control.ts'
+import { keepFlowControlObjects } from './flow-control/keep-objects.ts'
 import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
 import { apiPaths } from './http/api-paths.ts'
 import { healthPaths } from './http/health.ts'
@@ -77,6 +78,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly enableAdmissionPlugins?: readonly string[]
   /** What pods may do where their namespace does not say, and who is not asked; by default everything. */
   readonly podSecurity?: PodSecurityOptions
+  /** How many requests are worked on at once, shared by the priority levels; 600 by default. */
+  readonly concurrency?: number
   /** How fast each user may ask by the network. */
   readonly rateLimit?: RateLimit
   /** How to reach kubelets, for logs, exec and the like. */
@@ -157,6 +160,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     ...context,
     log,
     userRates: new UserRates(clock, options.rateLimit),
+    flowControl: new FlowControl(clock, metrics, options.concurrency),
     publicPaths: publicPaths(store),
     paths: anyOf(apiPaths({ discovery, metrics, openapi }), security.paths),
   }
@@ -168,7 +172,10 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     kubernetesServiceIp: firstAddress(options.serviceCidrs[0]!),
     securePort: advertise?.port ?? DEFAULT_PORT,
   })
-  await security.bootstrap(own)
+  await Promise.all([
+    security.bootstrap(own),
+    keepFlowControlObjects({ feed, clock, signal: stop.signal, log }, router.flowControl, own),
+  ])
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   if (advertise && !isLoopbackHost(advertise.host))
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
@@ -244,7 +251,6 @@ function resourceContext(
       ...security.actions,
     }),
     authorizer: security.authorizer,
-    inFlight: new InFlight(DEFAULT_LIMITS),
     lists: new ListBodies(clock),
     connections: new Connections({
       feed,

@@ -25,6 +25,10 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** The status that was sent; 0 before that. */
   readonly status: number
+  /** Sent with the answer, whatever it is. */
+  answerHeaders: Readonly<Record<string, string>> | undefined
+  /** To be called when all that is left to do is to wait for what others do. */
+  whenStarted: (() => void) | undefined
   /** The whole body; a client that does not send it in time is refused. */
   readBody(clock: Clock): Promise<Buffer>
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void
@@ -99,12 +103,18 @@ function readAll(source: ServerHttp2Stream | IncomingMessage, clock: Clock): Pro
 const parts = (body: Buffer | readonly Buffer[]): readonly Buffer[] => (Array.isArray(body) ? body : [body as Buffer])
 const lengthOf = (chunks: readonly Buffer[]) => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 
+function addHeaders(headers: ResponseHeaders, more: Readonly<Record<string, string>> | undefined): void {
+  for (const name in more) headers[name] = more[name]!
+}
+
 export class Http2Exchange implements Exchange {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly #stream: ServerHttp2Stream
   status = 0
+  answerHeaders: Readonly<Record<string, string>> | undefined = undefined
+  whenStarted: (() => void) | undefined = undefined
   #gone: AbortController | undefined
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
@@ -138,6 +148,7 @@ export class Http2Exchange implements Exchange {
     this.status = status
     if (stream.destroyed || stream.headersSent) return
     const chunks = parts(body)
+    addHeaders(headers, this.answerHeaders)
     headers[':status'] = status
     headers['content-length'] = lengthOf(chunks)
     stream.respond(headers)
@@ -148,6 +159,7 @@ export class Http2Exchange implements Exchange {
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
     this.status = status
+    addHeaders(headers, this.answerHeaders)
     headers[':status'] = status
     if (!this.#stream.destroyed) this.#stream.respond(headers)
     return responseStream(this.#stream)
@@ -172,6 +184,8 @@ export class Http1Exchange implements Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   status = 0
+  answerHeaders: Readonly<Record<string, string>> | undefined = undefined
+  whenStarted: (() => void) | undefined = undefined
   #gone: AbortController | undefined
 
   readonly takeOver: (() => Upgrade) | undefined
@@ -209,6 +223,7 @@ export class Http1Exchange implements Exchange {
     this.status = status
     if (response.destroyed || response.headersSent) return
     const chunks = parts(body)
+    addHeaders(headers, this.answerHeaders)
     headers['content-length'] = lengthOf(chunks)
     // An unread body would be taken for the next request.
     if (!this.#request.complete) headers.connection = 'close'
@@ -219,6 +234,7 @@ export class Http1Exchange implements Exchange {
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
     this.status = status
+    addHeaders(headers, this.answerHeaders)
     this.#response.writeHead(status, headers)
     this.#response.flushHeaders()
     return responseStream(this.#response)

@@ -9,7 +9,6 @@ import {
 import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import { type Authorizer, authorize } from '../authorization/authorizer.ts'
-import type { InFlight } from '../flow-control/in-flight.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
@@ -33,7 +32,6 @@ export interface ResourceHandlerContext {
   readonly machinery: Machinery
   readonly actions: Actions
   readonly authorizer: Authorizer
-  readonly inFlight: InFlight
   readonly lists: ListBodies
   readonly connections: Connections
 }
@@ -118,16 +116,9 @@ function serveRead(
   view: ViewContext,
   verb: 'get' | 'list',
 ): void | Promise<void> {
-  const { machinery, actions, inFlight } = context
-  inFlight.enter(false)
-  let answer: Answer | Promise<Answer> | undefined
-  try {
-    answer = perform(machinery, actions, verb, request)
-    if (!(answer instanceof Promise)) return respond(exchange, answer, view, request.warnings)
-  } finally {
-    if (!(answer instanceof Promise)) inFlight.leave(false)
-  }
-  return answer.then((late) => respond(exchange, late, view, request.warnings)).finally(() => inFlight.leave(false))
+  const answer = perform(context.machinery, context.actions, verb, request)
+  if (!(answer instanceof Promise)) return respond(exchange, answer, view, request.warnings)
+  return answer.then((late) => respond(exchange, late, view, request.warnings))
 }
 
 async function serveWrite(
@@ -138,8 +129,7 @@ async function serveWrite(
   info: ResourceInfo,
   verb: Exclude<Verb, 'watch' | 'get' | 'list'>,
 ): Promise<void> {
-  const { machinery, actions, inFlight } = context
-  inFlight.enter(true)
+  const { machinery, actions } = context
   try {
     await readBody(exchange, request, info, verb, machinery.clock)
     await respond(exchange, await perform(machinery, actions, verb, request), view, request.warnings)
@@ -147,8 +137,6 @@ async function serveWrite(
     // What was worth warning of may be why it failed.
     if (!(error instanceof ApiError) || request.warnings.length === 0) throw error
     sendError(exchange, error, request.warnings)
-  } finally {
-    inFlight.leave(true)
   }
 }
 
@@ -159,11 +147,11 @@ async function serveWatch(
   request: HttpResourceRequest,
   view: ViewContext,
 ): Promise<void> {
-  const { machinery, inFlight } = context
+  const { machinery } = context
   const { kind } = request
   if (!kind.verbs.includes('watch')) throw methodNotSupported({ group: kind.group, resource: kind.plural }, 'watch')
-  inFlight.enter(false)
-  const open = await watch(machinery, request).finally(() => inFlight.leave(false))
+  const open = await watch(machinery, request)
+  exchange.whenStarted?.()
   await streamWatch(exchange, open, view, machinery.clock, machinery.random)
 }
 

@@ -3,6 +3,8 @@ import type { Logger } from '../../base/log.ts'
 import type { Authenticator } from '../authentication/authenticator.ts'
 import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
 import { authorize } from '../authorization/authorizer.ts'
+import type { FlowControl } from '../flow-control/flow-control.ts'
+import { withSeats } from '../flow-control/take-seats.ts'
 import type { UserRates } from '../flow-control/user-rates.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Exchange } from './exchange.ts'
@@ -20,6 +22,7 @@ export interface RouterContext extends ResourceHandlerContext {
   readonly paths: (path: string) => PathHandler | undefined
   readonly log: Logger
   readonly userRates: UserRates
+  readonly flowControl: FlowControl
 }
 
 /** The way of every request: whatever fails leaves as a Status. */
@@ -62,7 +65,20 @@ function serve(
 ): void | Promise<void> {
   context.userRates.take(user)
   const info = parsePath(path)
-  if (info.isResource) return handleResource(context, exchange, info, query, user)
+  return withSeats(context.flowControl, context.machinery.feed, { exchange, info, path, query, user }, () =>
+    info.isResource
+      ? handleResource(context, exchange, info, query, user)
+      : servePath(context, exchange, path, query, user),
+  )
+}
+
+function servePath(
+  context: RouterContext,
+  exchange: Exchange,
+  path: string,
+  query: string,
+  user: UserInfo,
+): void | Promise<void> {
   const pending = authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
   const handle = () => {
     const handler = context.paths(path)
