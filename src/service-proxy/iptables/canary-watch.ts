@@ -1,0 +1,40 @@
+/** A chain that nobody uses: when it is gone, someone has flushed everything, and the rules with it. */
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { IPFamily } from '../../base/ip-address.ts'
+import type { IptablesCommands } from './iptables-commands.ts'
+import { CANARY_CHAIN, TABLES } from './skeleton.ts'
+
+const LOOK_EVERY_MS = 5000
+
+export function watchCanaries(
+  commands: IptablesCommands,
+  families: readonly IPFamily[],
+  clock: Clock,
+  listener: () => void,
+): Disposable {
+  let timer: Timer | undefined
+  let isStopped = false
+  const look = async () => {
+    const isWhole = await allThere(commands, families).catch(() => true)
+    if (isStopped) return
+    if (!isWhole) listener()
+    lookLater()
+  }
+  const lookLater = () => {
+    timer = clock.after(LOOK_EVERY_MS, () => void look()).unref()
+  }
+  lookLater()
+  return {
+    [Symbol.dispose]() {
+      isStopped = true
+      timer?.cancel()
+    },
+  }
+}
+
+async function allThere(commands: IptablesCommands, families: readonly IPFamily[]): Promise<boolean> {
+  for (const family of families) {
+    for (const table of TABLES) if (!(await commands.hasChain(family, table, CANARY_CHAIN))) return false
+  }
+  return true
+}

@@ -1,0 +1,136 @@
+/** What stands before the first Service: the chains of the three tables, and the jumps from the kernel's own chains. */
+import { type IPFamily, parseCIDR } from '../../base/ip-address.ts'
+import type { ProxyNode } from '../backend.ts'
+import { comment, isOfFamily, podMatches } from './rule-text.ts'
+
+export type TableName = 'mangle' | 'filter' | 'nat'
+export const TABLES: readonly TableName[] = ['mangle', 'filter', 'nat']
+
+export interface Jump {
+  readonly table: TableName
+  readonly from: string
+  readonly to: string
+  readonly rule: string
+}
+
+/** The chains that every port may add rules to. */
+export type SharedChain =
+  | 'filter KUBE-SERVICES'
+  | 'filter KUBE-EXTERNAL-SERVICES'
+  | 'filter KUBE-NODEPORTS'
+  | 'filter KUBE-PROXY-FIREWALL'
+  | 'filter KUBE-CLUSTER-IPS'
+  | 'nat KUBE-SERVICES'
+  | 'nat KUBE-NODEPORTS'
+
+/** Chains of a table with the rules that stand at their end. */
+export type TableChains = ReadonlyMap<string, readonly string[]>
+
+export const MARK_CHAIN = 'KUBE-MARK-MASQ'
+/** Who is none of several pod CIDRs takes more than one rule. */
+export const MARK_FOREIGN_CHAIN = 'KUBE-MARK-FOREIGN'
+export const CANARY_CHAIN = 'KUBE-PROXY-CANARY'
+const REJECT_CHAIN = 'KUBE-PROXY-REJECT'
+
+const jump = (table: TableName, from: string, to: string, words: string, isForNew = false): Jump => ({
+  table,
+  from,
+  to,
+  rule: `${isForNew ? '-m conntrack --ctstate NEW ' : ''}${comment(words)} -j ${to}`,
+})
+
+const FIREWALL = 'kubernetes load balancer firewall'
+const PORTALS = 'kubernetes service portals'
+const EXTERNAL = 'kubernetes externally-visible service portals'
+
+/** In the order in which packets meet them. */
+export const JUMPS: readonly Jump[] = [
+  jump('filter', 'INPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
+  jump('filter', 'INPUT', 'KUBE-NODEPORTS', 'kubernetes health check service ports'),
+  jump('filter', 'INPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
+  jump('filter', 'FORWARD', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
+  jump('filter', 'FORWARD', 'KUBE-FORWARD', 'kubernetes forwarding rules'),
+  jump('filter', 'FORWARD', 'KUBE-SERVICES', PORTALS, true),
+  jump('filter', 'FORWARD', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
+  jump('filter', 'OUTPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
+  jump('filter', 'OUTPUT', 'KUBE-SERVICES', PORTALS, true),
+  jump('filter', 'OUTPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
+  jump('nat', 'PREROUTING', 'KUBE-SERVICES', PORTALS),
+  jump('nat', 'OUTPUT', 'KUBE-SERVICES', PORTALS),
+  jump('nat', 'POSTROUTING', 'KUBE-POSTROUTING', 'kubernetes postrouting rules'),
+]
+
+export function renderSkeleton(family: IPFamily, node: ProxyNode): Readonly<Record<TableName, TableChains>> {
+  return {
+    mangle: new Map([[CANARY_CHAIN, []]]),
+    filter: filterChains(family, node),
+    nat: natChains(family, node),
+  }
+}
+
+const markOf = (node: ProxyNode) => `0x${(2 ** node.masqueradeBit).toString(16)}`
+
+function filterChains(family: IPFamily, node: ProxyNode): TableChains {
+  const mark = markOf(node)
+  const unknown = node.serviceCIDRs
+    .filter((cidr) => isOfFamily(cidr, family))
+    .map((cidr) => `${comment('not an address and port of a Service')} -d ${cidr} -j KUBE-CLUSTER-IPS`)
+  return new Map([
+    [CANARY_CHAIN, []],
+    ['KUBE-NODEPORTS', []],
+    ['KUBE-SERVICES', unknown],
+    ['KUBE-EXTERNAL-SERVICES', []],
+    ['KUBE-PROXY-FIREWALL', []],
+    [
+      'KUBE-FORWARD',
+      [
+        '-m conntrack --ctstate INVALID -j DROP',
+        `${comment('kubernetes forwarding rules')} -m mark --mark ${mark}/${mark} -j ACCEPT`,
+        `${comment('kubernetes forwarding conntrack rule')} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+      ],
+    ],
+    ['KUBE-CLUSTER-IPS', [`${comment('no Service has this IP')} -j DROP`]],
+    [REJECT_CHAIN, ['-p tcp -j REJECT --reject-with tcp-reset', '-j REJECT']],
+  ])
+}
+
+/** Sent to a port that the Service does not have. */
+export const unknownPort = (ip: string, name: string) =>
+  `${comment(`${name} has no such port`)} -d ${ip} -j ${REJECT_CHAIN}`
+
+function natChains(family: IPFamily, node: ProxyNode): TableChains {
+  const mark = markOf(node)
+  const pods = podMatches(node.localDetector, family)
+  return new Map([
+    [CANARY_CHAIN, []],
+    ['KUBE-SERVICES', nodePortJumps(family, node)],
+    ['KUBE-NODEPORTS', []],
+    [MARK_CHAIN, [`-j MARK --or-mark ${mark}`]],
+    [MARK_FOREIGN_CHAIN, [...pods.map((match) => `${match} -j RETURN`), `-j ${MARK_CHAIN}`]],
+    [
+      'KUBE-POSTROUTING',
+      [
+        `-m mark ! --mark ${mark}/${mark} -j RETURN`,
+        `-j MARK --xor-mark ${mark}`,
+        `${comment('kubernetes service traffic requiring SNAT')} -j MASQUERADE --random-fully`,
+      ],
+    ],
+  ])
+}
+
+const LOOPBACK: Readonly<Record<IPFamily, string>> = { IPv4: '127.0.0.0/8', IPv6: '::1/128' }
+
+/** Where node ports answer; these stand last, so that an address of a Service is never taken for one of the node. */
+function nodePortJumps(family: IPFamily, { nodePortAddresses, nodeIPs }: ProxyNode): string[] {
+  const words = comment('kubernetes service nodeports; NOTE: this must be the last rule in this chain')
+  if (nodePortAddresses === 'primary') {
+    const primary = nodeIPs.find((ip) => isOfFamily(ip, family))
+    return primary === undefined ? [] : [`${words} -d ${primary} -j KUBE-NODEPORTS`]
+  }
+  return nodePortAddresses
+    .filter((cidr) => isOfFamily(cidr, family))
+    .map((cidr) => {
+      const where = parseCIDR(cidr)?.prefixLength === 0 ? `! -d ${LOOPBACK[family]}` : `-d ${cidr}`
+      return `${words} -m addrtype --dst-type LOCAL ${where} -j KUBE-NODEPORTS`
+    })
+}

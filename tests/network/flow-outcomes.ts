@@ -1,0 +1,99 @@
+/** The packet-flow tables asked with real packets: what the tests of all modes share. */
+
+import { systemClock } from '../../src/base/clock.ts'
+import type { IPFamily } from '../../src/base/ip-address.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import type { BackendFactory, ServiceProxyBackend } from '../../src/service-proxy/backend.ts'
+import {
+  addressOf,
+  nodeLabelsOf,
+  nodeOf,
+  objectsOf,
+  THIS_NODE,
+} from '../../src/service-proxy/packet-flow-objects.contract.ts'
+import { type FlowScenario, parseFlow } from '../../src/service-proxy/packet-flows.contract.ts'
+import type { Protocol } from '../../src/service-proxy/service-port.ts'
+import { ServiceTable } from '../../src/service-proxy/service-table.ts'
+import type { FlowNetwork } from './flow-network.ts'
+import { type Answer, ask } from './flow-sockets.ts'
+
+/** Long enough that a silent answer is silence, also on a busy machine. */
+const SILENCE_MS = 400
+const PATIENCE_MS = 5000
+/** So often chance would have to leave one out. */
+const MOST_TRIES = 60
+const FEWEST_TRIES = 4
+
+/** All flows of the scenario: what was asked and how it ended. */
+export async function flowOutcomes(
+  network: FlowNetwork,
+  scenario: FlowScenario,
+  family: IPFamily,
+): Promise<{ readonly actual: string[]; readonly expected: string[] }> {
+  const flows = scenario.flows.filter(([text]) => isKnown(parseFlow(text).protocol))
+  const results = await Promise.all(
+    flows.map(([text, expected]) => outcomeOf(network, text, expected, scenario, family)),
+  )
+  return {
+    actual: results.map((result, i) => `${flows[i]![0]} = ${result}`),
+    expected: flows.map(([text, expected]) => `${text} = ${expected}`),
+  }
+}
+
+export function openBackend(
+  network: FlowNetwork,
+  factory: BackendFactory,
+  scenario: FlowScenario,
+  family: IPFamily,
+): ServiceProxyBackend {
+  const { linux, namespace } = network.node
+  return factory({ linux, namespace, node: nodeOf(scenario, family), clock: systemClock, log: silentLogger })
+}
+
+export function tableOf(scenario: FlowScenario, family: IPFamily): ServiceTable {
+  const table = new ServiceTable({ name: THIS_NODE, labels: nodeLabelsOf(scenario) })
+  const { services, endpointSlices } = objectsOf(scenario, family)
+  for (const service of services) table.serviceChanged(undefined, service)
+  for (const slice of endpointSlices) table.endpointSliceChanged(undefined, slice)
+  table.update()
+  return table
+}
+
+/** Kernels without SCTP are common: its rows are left to the tracer there. */
+function isKnown(protocol: Protocol): boolean {
+  return protocol !== 'SCTP'
+}
+
+/** In the words of the table. */
+async function outcomeOf(
+  network: FlowNetwork,
+  text: string,
+  expected: string,
+  scenario: FlowScenario,
+  family: IPFamily,
+): Promise<string> {
+  const { from, to, port, protocol } = parseFlow(text)
+  const place = network.place(from)
+  const target = { ip: addressOf(to, family), port, protocol, source: addressOf(from, family) }
+  const wanted = expected.split(' ').filter((word) => /^[LR]\d$/.test(word))
+  if (wanted.length === 0) return withoutEndpoint(await ask(place, target, SILENCE_MS), expected, to)
+  const isSticky = scenario.services.some(({ affinitySeconds }) => affinitySeconds !== undefined)
+  const seen = new Map<string, string>()
+  for (let i = 0; i < MOST_TRIES; i++) {
+    const answer = await ask(place, target, PATIENCE_MS)
+    if (typeof answer === 'string') return answer
+    seen.set(answer.name, answer.seen)
+    if (i >= FEWEST_TRIES && (isSticky ? i > FEWEST_TRIES * 2 : seen.size >= wanted.length)) break
+  }
+  const snat = [...seen.values()].map((address) => address !== target.source)
+  const suffix = snat.every(Boolean) ? ' snat' : snat.some(Boolean) ? ' some snat' : ''
+  // A client that sticks sees one of them, and which one is chance.
+  const names = isSticky && seen.size === 1 && wanted.includes([...seen.keys()][0]!) ? wanted : [...seen.keys()].sort()
+  return `${names.join(' ')}${suffix}`
+}
+
+/** What the proxy leaves alone ends as it would without it: nobody listens, or the named one does. */
+function withoutEndpoint(answer: Answer, expected: string, to: string): string {
+  if (typeof answer !== 'string') return answer.name === to ? 'nothing' : answer.name
+  return expected === 'nothing' ? 'nothing' : answer
+}

@@ -1,0 +1,82 @@
+/** iptables mode on both of the kernel's packet filters, and what `iptables-save` shows. */
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { IPFamily } from '../../src/base/ip-address.ts'
+import type { BackendFactory } from '../../src/service-proxy/backend.ts'
+import { createIptablesBackend } from '../../src/service-proxy/iptables/iptables-backend.ts'
+import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
+import { asRoot } from '../linux/as-root.ts'
+import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
+import { flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
+
+const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
+const VARIANTS = ['nft', 'legacy'] as const
+
+asRoot('iptables mode', () => {
+  let network: FlowNetwork
+  beforeAll(async () => {
+    network = await startFlowNetwork()
+  })
+  afterAll(() => network?.[Symbol.asyncDispose]())
+
+  const inNode = (...command: string[]) =>
+    execFileSync('nsenter', [`--net=/run/netns/${network.node.namespace.name}`, ...command], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+
+  describe.each(VARIANTS)('iptables-%s', (variant) => {
+    const factory: BackendFactory = (options) => createIptablesBackend(options, { variant })
+    const program = (family: IPFamily) => `${family === 'IPv4' ? 'iptables' : 'ip6tables'}-${variant}-save`
+
+    // The tables of iptables-nft are run with those of all modes.
+    describe.each(variant === 'legacy' ? FAMILIES : [])('%s', (family) => {
+      test.each(PACKET_FLOWS)('$name', async (scenario) => {
+        const backend = openBackend(network, factory, scenario, family)
+        await backend.apply(tableOf(scenario, family), 'all')
+        const { actual, expected } = await flowOutcomes(network, scenario, family)
+        expect(actual).toEqual(expected)
+      })
+    })
+
+    test.each(FAMILIES)(
+      'a change writes only what is different, and ends where a full sync does (%s)',
+      async (family) => {
+        const lines = () =>
+          inNode(program(family))
+            .split('\n')
+            .filter((line) => /^(-A|:KUBE)/.test(line))
+            .sort()
+        for (const [i, scenario] of PACKET_FLOWS.entries()) {
+          const before = PACKET_FLOWS[(i + 7) % PACKET_FLOWS.length]!
+          if (
+            JSON.stringify({ ...before, services: 0, flows: 0, name: 0 }) !==
+            JSON.stringify({ ...scenario, services: 0, flows: 0, name: 0 })
+          )
+            continue
+          const backend = openBackend(network, factory, scenario, family)
+          const [first, second] = [tableOf(before, family), tableOf(scenario, family)]
+          await backend.apply(first, 'all')
+          const keys = new Set([...first.ports(), ...second.ports()].map(({ key }) => key))
+          await backend.apply(second, keys)
+          const changed = lines()
+          await backend.apply(second, 'all')
+          expect(changed).toEqual(lines())
+        }
+      },
+    )
+
+    test('cleaning up takes all away and leaves what is not ours', async () => {
+      const scenario = PACKET_FLOWS[0]!
+      inNode(`iptables-${variant}`, '-A', 'FORWARD', '-s', '203.0.113.1', '-j', 'DROP')
+      const backend = openBackend(network, factory, scenario, 'IPv4')
+      await backend.apply(tableOf(scenario, 'IPv4'), 'all')
+      expect(inNode(program('IPv4'))).toContain('"default/web:p80-tcp cluster IP"')
+      await backend.cleanup()
+      expect(inNode(program('IPv4'))).not.toContain('KUBE-')
+      expect(inNode(program('IPv6'))).not.toContain('KUBE-')
+      expect(inNode(program('IPv4'))).toContain('203.0.113.1')
+      inNode(`iptables-${variant}`, '-D', 'FORWARD', '-s', '203.0.113.1', '-j', 'DROP')
+    })
+  })
+})
