@@ -7,9 +7,21 @@ import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/log.ts'
 import { seededRandom } from '../../base/random.ts'
 import { type Client, createClient } from '../../client/client.ts'
-import { type ClusterCertificates, loadCertificates } from '../../cluster/certificates.ts'
 import { openMemoryStore } from '../../store/embedded.ts'
 import { type ApiServer, startApiServer } from '../server.ts'
+
+interface KeyPair {
+  readonly key: string
+  readonly cert: string
+}
+
+/** What a test needs of a cluster's certificates. */
+export interface BenchCertificates {
+  readonly ca: KeyPair
+  readonly server: KeyPair
+  readonly admin: KeyPair
+  issueClient(commonName: string, organizations: readonly string[]): KeyPair
+}
 
 export interface ProxyAnswer {
   readonly status: number
@@ -22,13 +34,13 @@ export class ProxyBench implements AsyncDisposable {
   readonly client: Client
   /** What was dialed: `node node-1`, `10.0.0.1:80`. */
   readonly dialed: string[] = []
-  readonly #certificates: ClusterCertificates
+  readonly #certificates: BenchCertificates
   readonly #backend: Server
   readonly #port: number
   readonly #dispose: () => Promise<void>
 
   private constructor(parts: {
-    certificates: ClusterCertificates
+    certificates: BenchCertificates
     backend: Server
     server: ApiServer
     port: number
@@ -43,7 +55,10 @@ export class ProxyBench implements AsyncDisposable {
     this.client = createClient(parts.server.transport({ name: 'admin', groups: ['system:masters'] }, 'test'))
   }
 
-  static async start(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<ProxyBench> {
+  static async start(
+    certificates: BenchCertificates,
+    handler: (request: IncomingMessage, response: ServerResponse) => void,
+  ): Promise<ProxyBench> {
     const backend = createServer(handler)
     await once(backend.listen(0, '127.0.0.1'), 'listening')
     const dialed: string[] = []
@@ -66,7 +81,6 @@ export class ProxyBench implements AsyncDisposable {
       },
       dialEndpoint: ({ host, port }) => dial(`${host}:${port}`),
     })
-    const certificates = await loadCertificates({ clock: systemClock, serverNames: ['127.0.0.1'] })
     const tls = { ...certificates.server, clientCa: certificates.ca.cert }
     const { port } = await server.listen({ host: '127.0.0.1', port: 0, tls })
     const dispose = async () => {

@@ -3,7 +3,9 @@ import { connect as connectHttp2 } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { systemClock } from '../../base/clock.ts'
 import type { ResourceType } from '../../client/transport.ts'
+import { loadCertificates } from '../../cluster/certificates.ts'
 import { splitTarget } from './locations.ts'
 import { ProxyBench } from './proxy.fixture.ts'
 import { rewriteLocation } from './rewrite-location.ts'
@@ -24,7 +26,8 @@ const asked: { line: string; headers: Record<string, unknown>; body: string }[] 
 let hanging = 0
 
 beforeAll(async () => {
-  bench = await ProxyBench.start(async (request, response) => {
+  const certificates = await loadCertificates({ clock: systemClock, serverNames: ['127.0.0.1'] })
+  bench = await ProxyBench.start(certificates, async (request, response) => {
     const { method, url = '', headers } = request
     if (url.startsWith('/hang')) {
       hanging++
