@@ -34,6 +34,7 @@ const PROGRAMS = [
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
   { program: 'qemu-aarch64-static', package: 'qemu-user-static', for: 'the syscall agent of arm64' },
+  { program: 'dig', package: 'bind9-dnsutils', for: 'asking the DNS server' },
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
 ]
 

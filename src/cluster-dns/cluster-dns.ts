@@ -3,11 +3,13 @@ import { configMapKind } from '../api/kinds/core/config-map.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { createInformerFactory, type InformerFactory } from '../client/informer-factory.ts'
+import { createInformerFactory } from '../client/informer-factory.ts'
 import type { Transport } from '../client/transport.ts'
 import { defaultCorefile } from './corefile/default-corefile.ts'
 import { DnsMetrics } from './dns-metrics.ts'
-import { LiveConfiguration } from './live-configuration.ts'
+import { LiveConfiguration, type LiveContext } from './live-configuration.ts'
+import { KeptAnswers } from './server/batched/kept-answers.ts'
+import { type BatchedSocket, BUFFER_SIZE } from './server/batched/listen-batched.ts'
 import { createHandler } from './server/handle.ts'
 import { type ListenAddress, type Listening, listen } from './server/listen.ts'
 
@@ -24,6 +26,8 @@ export interface ClusterDnsOptions {
   readonly serviceAddress?: string
   /** Served unless there is a ConfigMap kube-system/coredns. */
   readonly corefile?: string
+  /** Whether a worker answers by batches, where the system can do that; true unless told. */
+  readonly batched?: boolean
 }
 
 export interface ClusterDns extends AsyncDisposable {
@@ -36,31 +40,56 @@ const CONFIG_MAP = { namespace: 'kube-system', fieldSelector: 'metadata.name=cor
 export async function startClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
   const { transport, clock, random, log, zone = 'cluster.local' } = options
   const informers = createInformerFactory({ transport, clock, random, log })
-  const context = {
+  const kept = new KeptAnswers({ maxSize: BUFFER_SIZE })
+  const listening: Listening[] = []
+  const context: LiveContext = {
     ...{ clock, random, log, informers, metrics: new DnsMetrics() },
     upstreams: options.upstreams,
     serviceAddress: options.serviceAddress,
     host: options.listen[0]?.host ?? '127.0.0.1',
+    onChange(dependency) {
+      if (dependency === undefined) kept.clear()
+      else kept.changed(dependency)
+      for (const socket of listening) socket.batched?.serialChanged()
+    },
   }
   const live = new LiveConfiguration(context, options.corefile ?? defaultCorefile(zone))
-  const handle = createHandler({ answer: live.answer, log })
-  const listening: Listening[] = []
+  const handle = createHandler({
+    answer: live.answer,
+    log,
+    onKept: (query, reply) => (live.answersMayBeKept ? kept.keep(query, reply) : undefined),
+  })
+  const seed = Math.floor(random.next() * 0x7fffffff)
+  const batched = options.batched === false ? undefined : { handle, kept, serial: () => live.serial, seed, log }
   const dispose = async () => {
     await Promise.all(listening.map((socket) => socket[Symbol.asyncDispose]()))
     await live[Symbol.asyncDispose]()
     await informers[Symbol.asyncDispose]()
   }
   try {
-    for (const address of options.listen) listening.push(await listen(address, handle, clock))
+    for (const address of options.listen) {
+      const socket = await listen(address, { handle, clock, log, batched })
+      listening.push(socket)
+      if (socket.batched) countReadyAnswers(socket.batched, address.host, kept, context.metrics)
+    }
+    await live.start()
   } catch (error) {
     await dispose()
     throw error
   }
-  await live.start()
-  followCorefile(informers, live)
+  informers.informer(configMapKind, CONFIG_MAP).onChange((_, now) => live.change(now?.data?.Corefile))
   return { ports: listening.map(({ port }) => port), [Symbol.asyncDispose]: dispose }
 }
 
-function followCorefile(informers: InformerFactory, live: LiveConfiguration): void {
-  informers.informer(configMapKind, CONFIG_MAP).onChange((_, now) => live.change(now?.data?.Corefile))
+/** What a worker answered by itself is in the figures too. */
+function countReadyAnswers({ hits }: BatchedSocket, host: string, kept: KeptAnswers, metrics: DnsMetrics): void {
+  const told = new Float64Array(hits.length)
+  metrics.beforeScrape(() => {
+    for (const [what, slot] of kept.slots) {
+      const [type = '', rcode = ''] = what.split(' ')
+      const count = hits[slot]!
+      if (count > told[slot]!) metrics.readyAnswers(host, type, rcode, count - told[slot]!)
+      told[slot] = count
+    }
+  })
 }

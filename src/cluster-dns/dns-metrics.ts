@@ -42,6 +42,24 @@ export class DnsMetrics {
     .labels()
   readonly #failedReloads = this.registry.counter('coredns_reload_failed_total', 'Configurations that were wrong.')
 
+  readonly #collectors = new Set<() => void>()
+
+  /** `collect` is called before each scrape, for what is counted elsewhere. */
+  beforeScrape(collect: () => void): void {
+    this.#collectors.add(collect)
+  }
+
+  expose(): string {
+    for (const collect of this.#collectors) collect()
+    return this.registry.expose()
+  }
+
+  /** Answers that were kept ready; how long they took nobody measures. */
+  readyAnswers(host: string, type: string, rcode: string, count: number): void {
+    this.#requests.labels(SERVER, '.', '', 'udp', host.includes(':') ? '2' : '1', type).increment(count)
+    this.#responses.labels(SERVER, '.', '', rcode).increment(count)
+  }
+
   request(zone: string, transport: string, client: string, type: string): void {
     this.#requests.labels(SERVER, zone, '', transport, client.includes(':') ? '2' : '1', type).increment()
   }

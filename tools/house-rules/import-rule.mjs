@@ -17,7 +17,7 @@ export const MAY_IMPORT = {
   'container-runtime': [...COMPONENT, 'linux'],
   'pod-network': [...COMPONENT, 'linux'],
   'service-proxy': [...COMPONENT, 'linux'],
-  'cluster-dns': COMPONENT,
+  'cluster-dns': [...COMPONENT, 'linux'],
   dashboard: COMPONENT,
   cluster: 'all',
   testing: 'all',

@@ -1,10 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { type BatchedOptions, type BatchedSocket, listenBatched } from './batched/listen-batched.ts'
 import type { Handler } from './handle.ts'
 import { listenTcp } from './tcp.ts'
 import { listenUdp } from './udp.ts'
 
 export interface Listening extends AsyncDisposable {
   readonly port: number
+  /** Where a worker serves. */
+  readonly batched?: BatchedSocket | undefined
 }
 
 export interface ListenAddress {
@@ -12,13 +16,22 @@ export interface ListenAddress {
   readonly port: number
 }
 
+export interface ListenOptions {
+  readonly handle: Handler
+  readonly clock: Clock
+  readonly log: Logger
+  /** Undefined: by Node's own sockets. */
+  readonly batched: BatchedOptions | undefined
+}
+
 /** Both transports on one port, as DNS has it. */
-export async function listen(address: ListenAddress, handle: Handler, clock: Clock): Promise<Listening> {
-  const tcp = await listenTcp(address, handle, clock)
+export async function listen(address: ListenAddress, options: ListenOptions): Promise<Listening> {
+  const tcp = await listenTcp(address, options.handle, options.clock)
   try {
-    const udp = await listenUdp({ ...address, port: tcp.port }, handle)
+    const udp = await listenByUdp({ ...address, port: tcp.port }, options)
     return {
       port: tcp.port,
+      batched: udp.batched,
       async [Symbol.asyncDispose]() {
         await Promise.all([tcp[Symbol.asyncDispose](), udp[Symbol.asyncDispose]()])
       },
@@ -27,4 +40,15 @@ export async function listen(address: ListenAddress, handle: Handler, clock: Clo
     await tcp[Symbol.asyncDispose]()
     throw error
   }
+}
+
+async function listenByUdp(address: ListenAddress, { batched, handle, log }: ListenOptions): Promise<Listening> {
+  if (batched && process.platform === 'linux') {
+    try {
+      return await listenBatched(address, batched)
+    } catch (error) {
+      log.warn('DNS is served without batches', { error })
+    }
+  }
+  return listenUdp(address, handle)
 }

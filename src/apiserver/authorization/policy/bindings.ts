@@ -69,6 +69,10 @@ export const NAMESPACE_BINDINGS: readonly DefaultBinding[] = [
     users: [SCHEDULER],
     serviceAccounts: ['kube-system/kube-scheduler'],
   }),
+  inNamespace('kube-system', 'system:coredns', {
+    users: ['system:coredns'],
+    serviceAccounts: ['kube-system/coredns'],
+  }),
   inNamespace(
     'kube-system',
     'system::extension-apiserver-authentication-reader',

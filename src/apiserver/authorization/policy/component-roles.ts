@@ -127,6 +127,8 @@ kube-system/system::leader-locking-kube-controller-manager
 kube-system/system::leader-locking-kube-scheduler
   create get list update watch -> coordination.k8s.io: leases
   create get list update watch -> coordination.k8s.io: leasecandidates
+kube-system/system:coredns
+  list watch -> core: configmaps [coredns]
 kube-system/system:controller:bootstrap-signer
   read -> core: secrets
 kube-system/system:controller:cloud-provider

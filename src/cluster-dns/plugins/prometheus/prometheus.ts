@@ -11,11 +11,10 @@ export const prometheusKind: PluginKind = {
     noOptions(directive)
     const address = hostAndPort(directive, directive.args[0] ?? '', { host, port: 9153 })
     const zone = `${zones[0] ?? ''}.`
-    const body = () => metrics.registry.expose()
+    const body = () => metrics.expose()
     const page = new HttpPage(address, '/metrics', log, () => ({ status: 200, body: body() }))
     return {
       name: 'prometheus',
-      seesAll: true,
       answer({ question, transport, client }, next) {
         const start = clock.now()
         metrics.request(zone, transport, client, typeName(question.type))
