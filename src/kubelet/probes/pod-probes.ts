@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ProbeVerdicts } from '../pod-worker/pod-actions.ts'
 import { latestOf, type RuntimeContainer, type RuntimePod, readySandbox } from '../pod-worker/runtime-pod.ts'
 import type { ProbeStates } from '../status/pod-status.ts'
-import { ProbeLoop, type ProbeType } from './probe-loop.ts'
+import { ProbeLoop, type ProbeResult, type ProbeType } from './probe-loop.ts'
 import type { ProbeContext, ProbeOutcome } from './run-probe.ts'
 
 export interface PodProbesOptions {
@@ -36,7 +36,7 @@ export class PodProbes implements ProbeStates {
       const status = latestOf(runtime, container.name)
       if (status?.state !== 'RUNNING') continue
       running.add(status.id)
-      if (!this.#loops.has(status.id)) this.#start(container, status, podIP)
+      if (!this.#loops.has(status.id)) this.#start(container, status, podIP, knownOf(pod, status))
     }
     for (const [id, loops] of this.#loops) {
       if (running.has(id)) continue
@@ -72,19 +72,27 @@ export class PodProbes implements ProbeStates {
     return passed(this.#loops.get(containerId)?.Readiness)
   }
 
-  #start(container: Container, status: RuntimeContainer, podIP: string): void {
+  #start(container: Container, status: RuntimeContainer, podIP: string, known: Known): void {
     const loops: Loops = {}
     this.#loops.set(status.id, loops)
     const add = (type: ProbeType, probe: Probe | undefined) => {
       if (!probe || (this.#isTerminating && type !== 'Readiness')) return
-      loops[type] = this.#loop(type, probe, container, status, podIP, loops)
+      loops[type] = this.#loop(type, probe, container, status, podIP, loops, known[type])
     }
     add('Startup', container.startupProbe)
     add('Liveness', container.livenessProbe)
     add('Readiness', container.readinessProbe)
   }
 
-  #loop(type: ProbeType, probe: Probe, container: Container, status: RuntimeContainer, podIP: string, loops: Loops) {
+  #loop(
+    type: ProbeType,
+    probe: Probe,
+    container: Container,
+    status: RuntimeContainer,
+    podIP: string,
+    loops: Loops,
+    known: ProbeResult | undefined,
+  ) {
     const { context, clock, onChange, onUnhealthy } = this.#options
     return new ProbeLoop({
       type,
@@ -92,6 +100,7 @@ export class PodProbes implements ProbeStates {
       target: { container, containerId: status.id, podIP },
       context,
       clock,
+      ...(known && { known }),
       startedAt: status.startedAt ?? status.createdAt,
       mayRun: () => type === 'Startup' || loops.Startup === undefined || loops.Startup.result === 'Success',
       onResult: (result) => {
@@ -104,6 +113,15 @@ export class PodProbes implements ProbeStates {
       onOutcome: (kind, outcome) => onUnhealthy(container, kind, outcome),
     })
   }
+}
+
+type Known = Partial<Record<ProbeType, ProbeResult>>
+
+/** A container that was ready before this process came stays so until a probe says otherwise: its traffic goes on. */
+function knownOf({ status }: Pod, { id }: RuntimeContainer): Known {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+  const before = all.find(({ containerID }) => containerID?.endsWith(`//${id}`))
+  return { ...(before?.started && { Startup: 'Success' }), ...(before?.ready && { Readiness: 'Success' }) }
 }
 
 /** Undefined: there is no such probe. */

@@ -12,6 +12,8 @@ export interface ProbeLoopOptions {
   readonly target: ProbeTarget
   readonly context: ProbeContext
   readonly clock: Clock
+  /** What held when another process probed the container before this one. */
+  readonly known?: ProbeResult
   /** When the container was started. */
   readonly startedAt: number
   /** Liveness and readiness wait for the startup probe. */
@@ -33,6 +35,7 @@ export class ProbeLoop {
 
   constructor(options: ProbeLoopOptions) {
     this.#options = options
+    this.#result = options.known
     void this.#loop()
   }
 
@@ -52,7 +55,8 @@ export class ProbeLoop {
   }
 
   async #loop(): Promise<void> {
-    const { probe, clock, startedAt, mayRun, type } = this.#options
+    const { probe, clock, startedAt, mayRun, type, known } = this.#options
+    if (type === 'Startup' && known === 'Success') return
     const { signal } = this.#stop
     const begin = startedAt + (probe.initialDelaySeconds ?? 0) * 1000
     while (clock.now() < begin && !signal.aborted) await this.#pause(begin - clock.now())
