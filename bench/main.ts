@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import { controlLoopsSection } from './control-loops.ts'
 import { printRows, type Row, type Section } from './report.ts'
+import { clusterDnsSection } from './sections/cluster-dns.ts'
 import { containerRuntimeSection } from './sections/container-runtime.ts'
 import { createSection } from './sections/create.ts'
 import { growthSection } from './sections/growth.ts'
@@ -30,6 +31,7 @@ const SECTIONS: readonly Section[] = [
   containerRuntimeSection,
   controlLoopsSection,
   serviceProxySection,
+  clusterDnsSection,
 ]
 
 const quick = process.argv.includes('--quick')

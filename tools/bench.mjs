@@ -11,7 +11,13 @@ const { build: bundle } = await import('esbuild')
 const outdir = path.join(ROOT, '.cache', 'bench')
 await bundle({
   absWorkingDir: ROOT,
-  entryPoints: ['bench/main.ts', 'bench/load.ts', 'bench/peer-server.ts', 'bench/control-loops-job.ts'],
+  entryPoints: [
+    'bench/main.ts',
+    'bench/load.ts',
+    'bench/peer-server.ts',
+    'bench/control-loops-job.ts',
+    'bench/sections/cluster-dns-server.ts',
+  ],
   outdir,
   bundle: true,
   splitting: true,
