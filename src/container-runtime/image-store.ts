@@ -63,7 +63,7 @@ export async function openImageStore(options: ImageStoreOptions): Promise<ImageS
     log,
     limits,
     platform,
-    registries: { ...registriesIn(dir), ...options.registries },
+    registries: combined(registriesIn(dir), options.registries ?? {}),
     stallTimeout: options.stallTimeout ?? STALL_TIMEOUT,
     pinned: options.pinned ?? [],
     inUse: options.inUse,
@@ -87,6 +87,12 @@ async function canMark(folder: StoreFolder, files: PrivilegedFiles, opaqueAttrib
     await removeTree(lease)
   }
 }
+
+const combined = (a: RegistryOptions, b: RegistryOptions): RegistryOptions => ({
+  ...a,
+  ...b,
+  insecure: [...(a.insecure ?? []), ...(b.insecure ?? [])],
+})
 
 /** A file of the user's: `{ "mirrors": { "docker.io": ["https://…"] }, "insecure": ["10.0.0.5:5000"] }`. */
 function registriesIn(dir: string): RegistryOptions {
