@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream'
 import { createWebSocketStream } from 'ws'
 import type { Clock } from '../base/clock.ts'
 import { spdyConnection } from '../base/spdy.ts'
+import { acceptWebSocket } from './streaming/accept-web-socket.ts'
 import { type DialOptions, dialSpdy } from './streaming/dial-spdy.ts'
 import { type ConnectPort, PORT_FORWARD_PROTOCOL, PortForwardStreams } from './streaming/port-forward-spdy.ts'
 import { forwardChannels, PORT_FORWARD_CHANNELS } from './streaming/port-forward-web-socket.ts'
 import {
   acceptSpdy,
-  acceptWebSocket,
   offeredProtocols,
   refuseProtocols,
   refuseUpgrade,

@@ -1,6 +1,7 @@
+import { acceptWebSocket } from './accept-web-socket.ts'
 import { type CommandStreamOptions, type CommandStreams, discard, ended, statusText } from './command-streams.ts'
 import { onTerminalSize } from './terminal-size.ts'
-import { acceptWebSocket, offeredProtocols, refuseProtocols, type Upgrade } from './upgrade.ts'
+import { offeredProtocols, refuseProtocols, type Upgrade } from './upgrade.ts'
 import { type ChannelEncoding, WebSocketChannels } from './web-socket-channels.ts'
 
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const

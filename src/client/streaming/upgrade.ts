@@ -1,6 +1,5 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
 import { type SpdyConnection, type SpdyOptions, spdyConnection } from '../../base/spdy.ts'
 
 /** A request to go on with another protocol, as Node's `upgrade` event has it. */
@@ -13,7 +12,6 @@ export interface Upgrade {
 
 const SPDY = 'SPDY/3.1'
 const PROTOCOL_HEADER = 'x-stream-protocol-version'
-const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 
 export const wantsWebSocket = ({ request }: Upgrade) => request.headers.upgrade?.toLowerCase() === 'websocket'
 export const wantsSpdy = ({ request }: Upgrade) => request.headers.upgrade?.toLowerCase() === SPDY.toLowerCase()
@@ -58,19 +56,4 @@ export function acceptSpdy(
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
   if (head.length > 0) socket.unshift(head)
   return spdyConnection(socket, { role: 'server', onStream })
-}
-
-/** Undefined if the handshake is not valid; then it was refused. */
-export function acceptWebSocket({ request, socket, head }: Upgrade, protocol: string): Promise<WebSocket | undefined> {
-  return new Promise((resolve) => {
-    // Names with a slash, such as SPDY/3.1+portforward.k8s.io, are against the letter of RFC 6455, and ws refuses them.
-    delete request.headers['sec-websocket-protocol']
-    const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: MAX_MESSAGE_BYTES })
-    if (protocol !== '') server.on('headers', (headers) => headers.push(`Sec-WebSocket-Protocol: ${protocol}`))
-    socket.once('close', () => resolve(undefined))
-    server.handleUpgrade(request, socket, head, (accepted) => {
-      accepted.on('error', () => accepted.terminate())
-      resolve(accepted)
-    })
-  })
 }
