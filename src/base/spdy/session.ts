@@ -54,6 +54,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
   #nextId: number
   #lastId = 0
   #isClosing = false
+  #isCorked = false
   readonly closed: Promise<void>
 
   constructor(socket: Duplex, options: SessionOptions) {
@@ -260,15 +261,20 @@ export class SpdySession implements FrameHandler, StreamCarrier {
     this.#send(controlFrame(FrameType.WINDOW_UPDATE, 0, streamId, read + extra))
   }
 
-  /** False if the connection takes no more at the moment. */
+  /** False if the connection takes no more at the moment. What is sent in one go leaves in one piece. */
   #send(...parts: readonly Buffer[]): boolean {
     const socket = this.#socket
     if (socket.destroyed || socket.writableEnded) return true
-    if (parts.length === 1) return socket.write(parts[0])
-    socket.cork()
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      socket.cork()
+      process.nextTick(() => {
+        this.#isCorked = false
+        socket.uncork()
+      })
+    }
     let isFlowing = true
     for (const part of parts) isFlowing = socket.write(part)
-    socket.uncork()
     return isFlowing
   }
 
