@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Container, Node, Pod, Secret } from '../api/generated/core-v1.ts'
 import { parseResolvConf, podDns } from './environment/dns.ts'
-import { expand } from './environment/expansion.ts'
+import { expand, expandStrictly } from './environment/expansion.ts'
 import { kernelHostname, podHostname } from './environment/hostname.ts'
 import { evictionOrder, storageLimitEviction } from './eviction/eviction.ts'
 import { imagesToRemove } from './images/garbage-collection.ts'
@@ -35,6 +35,10 @@ describe('expansion', () => {
     ['$', '$'],
   ])('%s is %s', (text, expected) => {
     expect(expand(text, (name) => ({ A: '1', B: '2' })[name])).toBe(expected)
+  })
+
+  it.each(['$(NONE)', 'a/$(EMPTY)'])('%s is no path', (text) => {
+    expect(() => expandStrictly(text, (name) => ({ EMPTY: '' })[name])).toThrow(/^missing value for "/)
   })
 })
 
@@ -236,6 +240,7 @@ describe('eviction', () => {
     pod: pod({ priority, containers: [asking({ memory: '100' })] }, name),
     memoryBytes,
     storageBytes: 0,
+    processes: 0,
   })
   it('begins with those above their requests, then the less important', () => {
     const order = evictionOrder(

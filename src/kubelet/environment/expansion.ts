@@ -9,12 +9,12 @@ export function expand(text: string, lookup: Lookup): string {
   )
 }
 
-/** Like `expand`, but a name nobody knows is an error: a path with a hole in it is never meant. */
+/** Like `expand`, but a name without a value is an error: a path with a hole in it is never meant. */
 export function expandStrictly(text: string, lookup: Lookup): string {
   const missing: string[] = []
   const expanded = expand(text, (name) => {
     const value = lookup(name)
-    if (value === undefined) missing.push(name)
+    if (!value) missing.push(name)
     return value
   })
   if (missing.length > 0) throw new Error(`missing value for "${missing[0]}"`)

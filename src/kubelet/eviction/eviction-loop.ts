@@ -7,12 +7,14 @@ import { podReference } from '../pod-worker/worker-context.ts'
 import type { NodeUsage } from '../stats/node-usage.ts'
 import type { StatsCollector, StatsSample } from '../stats/stats-collector.ts'
 import {
+  diskThreshold,
   type Eviction,
   type EvictionThresholds,
   evictionOrder,
   lowResourceEviction,
   type PodUsage,
   pressureOf,
+  type ScarceResource,
   type StorageUsage,
   storageLimitEviction,
 } from './eviction.ts'
@@ -46,6 +48,7 @@ export class EvictionLoop {
     if (pressure.memory) await this.#evictOne(active, sample, 'memory')
     else if (pressure.disk && !(await reclaimDisk(sample.node)))
       await this.#evictOne(active, sample, 'ephemeral-storage')
+    else if (pressure.pid) await this.#evictOne(active, sample, 'pids')
   }
 
   async #checkLimits(active: readonly PodWorker[], sample: StatsSample): Promise<void> {
@@ -56,28 +59,28 @@ export class EvictionLoop {
     }
   }
 
-  async #evictOne(active: readonly PodWorker[], sample: StatsSample, resource: 'memory' | 'ephemeral-storage') {
+  async #evictOne(active: readonly PodWorker[], sample: StatsSample, resource: ScarceResource) {
     const usages: (PodUsage & { readonly worker: PodWorker })[] = []
     for (const worker of active) {
       const { pod, uid } = worker.state
       const sandbox = sample.sandboxes.find(({ metadata }) => metadata.uid === uid)
-      const storageBytes = resource === 'memory' ? 0 : total(await storageUsage(worker, sample))
-      usages.push({ worker, pod, memoryBytes: sandbox?.memoryWorkingSetBytes ?? 0, storageBytes })
+      const storageBytes = resource === 'ephemeral-storage' ? total(await storageUsage(worker, sample)) : 0
+      const { memoryWorkingSetBytes: memoryBytes = 0, processes = 0 } = sandbox ?? {}
+      usages.push({ worker, pod, memoryBytes, storageBytes, processes })
     }
     const [first] = evictionOrder(usages, resource)
     const worker = usages.find(({ pod }) => pod === first?.pod)?.worker
     if (!worker) return
-    const { memoryAvailableBytes, diskAvailableFraction } = this.#options.thresholds
-    const { filesystem, memoryAvailableBytes: left } = sample.node
-    const eviction =
-      resource === 'memory'
-        ? lowResourceEviction('memory', `${memoryAvailableBytes / 1024}Ki`, `${Math.floor(left / 1024)}Ki`)
-        : lowResourceEviction(
-            'ephemeral-storage',
-            String(Math.floor(filesystem.capacityBytes * diskAvailableFraction)),
-            `${Math.floor(filesystem.availableBytes / 1024)}Ki`,
-          )
-    this.#evict(worker, eviction, 0)
+    this.#evict(worker, lowResourceEviction(resource, ...this.#shortage(sample.node, resource)), 0)
+  }
+
+  /** How much there should be, and is. */
+  #shortage(node: NodeUsage, resource: ScarceResource): [threshold: string, available: string] {
+    const { thresholds } = this.#options
+    const kibibytes = (bytes: number) => `${Math.floor(bytes / 1024)}Ki`
+    if (resource === 'memory') return [kibibytes(thresholds.memoryAvailableBytes), kibibytes(node.memoryAvailableBytes)]
+    if (resource === 'pids') return [String(thresholds.pidsAvailable), String(node.pids.limit - node.pids.running)]
+    return [String(Math.floor(diskThreshold(node, thresholds))), kibibytes(node.filesystem.availableBytes)]
   }
 
   #evict(worker: PodWorker, eviction: Eviction, graceSeconds: number): void {

@@ -9,7 +9,11 @@ import type { NodeUsage } from '../stats/node-usage.ts'
 export interface EvictionThresholds {
   readonly memoryAvailableBytes: number
   readonly diskAvailableFraction: number
+  /** Instead of the fraction, where what matters is how much can still be written. */
+  readonly diskAvailableBytes?: number
   readonly inodesFreeFraction: number
+  /** How many processes must still be possible; not looked at without. */
+  readonly pidsAvailable?: number
 }
 
 export const DEFAULT_THRESHOLDS: EvictionThresholds = {
@@ -20,26 +24,35 @@ export const DEFAULT_THRESHOLDS: EvictionThresholds = {
 
 export function pressureOf(node: NodeUsage, limits: EvictionThresholds): Pressure {
   const { capacityBytes, availableBytes, inodes, inodesFree } = node.filesystem
+  const { limit, running } = node.pids
   return {
     memory: node.memoryTotalBytes > 0 && node.memoryAvailableBytes < limits.memoryAvailableBytes,
     disk:
-      (capacityBytes > 0 && availableBytes / capacityBytes < limits.diskAvailableFraction) ||
+      (capacityBytes > 0 && availableBytes < diskThreshold(node, limits)) ||
       (inodes > 0 && inodesFree / inodes < limits.inodesFreeFraction),
-    pid: false,
+    pid: limits.pidsAvailable !== undefined && limit > 0 && limit - running < limits.pidsAvailable,
   }
 }
+
+/** The bytes below which a disk is too full. */
+export const diskThreshold = ({ filesystem }: NodeUsage, limits: EvictionThresholds) =>
+  limits.diskAvailableBytes ?? filesystem.capacityBytes * limits.diskAvailableFraction
+
+export type ScarceResource = 'memory' | 'ephemeral-storage' | 'pids'
 
 export interface PodUsage {
   readonly pod: Pod
   readonly memoryBytes: number
   readonly storageBytes: number
+  readonly processes: number
 }
 
 const CRITICAL_PRIORITY = 2_000_000_000
 
 /** Who goes first: those above what they asked for, then the less important, then those furthest above. */
-export function evictionOrder(pods: readonly PodUsage[], resource: 'memory' | 'ephemeral-storage'): PodUsage[] {
-  const used = (one: PodUsage) => (resource === 'memory' ? one.memoryBytes : one.storageBytes)
+export function evictionOrder(pods: readonly PodUsage[], resource: ScarceResource): PodUsage[] {
+  const used = (one: PodUsage) =>
+    resource === 'memory' ? one.memoryBytes : resource === 'pids' ? one.processes : one.storageBytes
   const over = (one: PodUsage) => used(one) - (podRequests(one.pod).get(resource) ?? 0)
   return pods
     .filter(({ pod }) => (pod.spec?.priority ?? 0) < CRITICAL_PRIORITY)
@@ -58,7 +71,7 @@ export interface Eviction {
 
 const evicted = (message: string): Eviction => ({ reason: 'Evicted', message })
 
-export function lowResourceEviction(resource: 'memory' | 'ephemeral-storage', threshold: string, available: string) {
+export function lowResourceEviction(resource: ScarceResource, threshold: string, available: string) {
   return evicted(
     `The node was low on resource: ${resource}. Threshold quantity: ${threshold}, available: ${available}. `,
   )

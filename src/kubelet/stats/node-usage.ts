@@ -14,6 +14,8 @@ export interface NodeUsage {
     readonly inodes: number
     readonly inodesFree: number
   }
+  /** Of the whole machine: how many there may be, and are. */
+  readonly pids: { readonly limit: number; readonly running: number }
   readonly network: { readonly rxBytes: number; readonly txBytes: number }
 }
 
@@ -21,10 +23,13 @@ const TICK_NANOSECONDS = 10_000_000
 
 export async function readNodeUsage(rootDir: string, now: number): Promise<NodeUsage> {
   const text = (file: string) => readFile(file, 'utf8').catch(() => '')
-  const [cpu, memory, devices, disk] = await Promise.all([
+  const [cpu, memory, devices, load, pidMax, threadsMax, disk] = await Promise.all([
     text('/proc/stat'),
     text('/proc/meminfo'),
     text('/proc/net/dev'),
+    text('/proc/loadavg'),
+    text('/proc/sys/kernel/pid_max'),
+    text('/proc/sys/kernel/threads-max'),
     statfs(rootDir).catch(() => undefined),
   ])
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(memory)?.[1] ?? 0) * 1024
@@ -41,6 +46,10 @@ export async function readNodeUsage(rootDir: string, now: number): Promise<NodeU
       availableBytes: disk ? disk.bavail * disk.bsize : 0,
       inodes: disk?.files ?? 0,
       inodesFree: disk?.ffree ?? 0,
+    },
+    pids: {
+      limit: Math.min(Number(pidMax), Number(threadsMax)),
+      running: Number(/\/(\d+)/.exec(load)?.[1] ?? 0),
     },
     network: interfaceTotals(devices),
   }
