@@ -8,6 +8,7 @@ import type { ResourceType } from '../../client/transport.ts'
 import { loadCertificates } from '../../cluster/certificates.ts'
 import { splitTarget } from './locations.ts'
 import { ProxyBench } from './proxy.fixture.ts'
+import { rewriteHtml } from './rewrite-html.ts'
 import { rewriteLocation } from './rewrite-location.ts'
 
 const type = (group: string, plural: string, namespaced = true): ResourceType => ({
@@ -19,6 +20,9 @@ const type = (group: string, plural: string, namespaced = true): ResourceType =>
 const NODES = '/api/v1/nodes'
 const PODS = '/api/v1/namespaces/default/pods'
 const SERVICES = '/api/v1/namespaces/default/services'
+
+/** So long that nobody wants to hold it. */
+const LONG_PAGE = '<a href="/x">'.repeat(1024 * 1024)
 
 let bench: ProxyBench
 /** What the backend was asked. */
@@ -37,6 +41,9 @@ beforeAll(async () => {
     }
     asked.push({ line: `${method} ${url}`, headers, body: await text(request) })
     if (url.startsWith('/redirect')) response.writeHead(302, { location: '/elsewhere?x=1' }).end()
+    else if (url === '/page')
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<a href="/rewriteme">test</a>')
+    else if (url === '/long-page') response.writeHead(200, { 'content-type': 'text/html' }).end(LONG_PAGE)
     else if (url.startsWith('/containerLogs/default/broken')) response.writeHead(500).end('the disk is gone')
     else if (url.startsWith('/containerLogs/default/absent')) response.writeHead(404).end('no such pod')
     else if (url.startsWith('/containerLogs')) response.end('a log')
@@ -217,18 +224,41 @@ describe('how it goes there', () => {
   })
 })
 
+const place = { prefix: '/p', hosts: ['10.0.0.1:80', 'api.example'] }
+
 test.each([
   ['/a', '/p/a'],
   ['/p/a', '/p/a'],
   ['a/b', 'a/b'],
+  ['#top', '#top'],
   ['http://10.0.0.1:80/a?b', '/p/a?b'],
+  ['https://api.example/a', '/p/a'],
   ['http://10.0.0.1:8080/a', 'http://10.0.0.1:8080/a'],
   ['https://elsewhere/a', 'https://elsewhere/a'],
   ['//elsewhere/a', '//elsewhere/a'],
   ['http://10.0.0.1:80', '/p/'],
-])('a redirect to %s is seen as %s', (location, expected) =>
-  expect(rewriteLocation(location, 'http://10.0.0.1:80', '/p')).toBe(expected),
-)
+])('a link to %s is seen as %s', (location, expected) => expect(rewriteLocation(location, place)).toBe(expected))
+
+test.each([
+  ['<a href="/x">/x</a>', '<a href="/p/x">/x</a>'],
+  ["<img alt='/y' src = '/x'>", "<img alt='/y' src = '/p/x'>"],
+  ['<!-- <a href="/x"> -->', '<!-- <a href="/x"> -->'],
+  ['<script src="/s.js">f(\'<a href="/x">\')</script>', '<script src="/p/s.js">f(\'<a href="/x">\')</script>'],
+  ['<a href="https://elsewhere/">', '<a href="https://elsewhere/">'],
+  ['1 < 2 and "/x"', '1 < 2 and "/x"'],
+])('a page %s is seen as %s', (page, expected) => expect(rewriteHtml(page, place)).toBe(expected))
+
+test('a page that is too long goes through as it is', async () => {
+  const { status, body } = await bench.fetch(`${PODS}/web/proxy/long-page`)
+  expect(status).toBe(200)
+  expect(body === LONG_PAGE).toBe(true)
+})
+
+test('links of pages lead back through here', async () => {
+  const { body, headers } = await bench.fetch(`${PODS}/web/proxy/page`)
+  expect(body).toBe(`<a href="${PODS}/web/proxy/rewriteme">test</a>`)
+  expect(headers['content-length']).toBe(String(body.length))
+})
 
 describe('logs', () => {
   test.each<[query: string, line: string]>([

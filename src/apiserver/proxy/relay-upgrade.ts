@@ -10,14 +10,20 @@ import { forwardedHeaders, returnedHeaders } from './headers.ts'
 const UPGRADE_TIMEOUT_MS = 30_000
 
 /** Hands a connection on: once the backend has agreed, bytes go through unread, both ways, until one side closes. */
-export async function relayUpgrade(exchange: Exchange, backend: Backend, path: string, clock: Clock): Promise<void> {
+export async function relayUpgrade(
+  exchange: Exchange,
+  backend: Backend,
+  path: string,
+  clock: Clock,
+  extraHeaders: Readonly<Record<string, string | string[]>> = {},
+): Promise<void> {
   const limit = deadline(clock, UPGRADE_TIMEOUT_MS, exchange.signal)
-  const headers = forwardedHeaders(exchange, true)
+  const headers = { ...forwardedHeaders(exchange, true), ...extraHeaders }
   const asked = { method: exchange.method, path, headers }
   const answer = await askBackend(backend, asked, limit.signal).finally(() => limit[Symbol.dispose]())
   if (answer.type === 'response') {
     const refusal = exchange.relay(answer.response.statusCode ?? 502, returnedHeaders(answer.response))
-    answer.response.pipe(refusal)
+    answer.response.on('error', () => refusal.destroy()).pipe(refusal)
     return
   }
   const { socket, head } = exchange.takeOver!()

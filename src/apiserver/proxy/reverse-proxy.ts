@@ -6,7 +6,8 @@ import { forwardedHeaders, returnedHeaders } from './headers.ts'
 import type { Location } from './locations.ts'
 import type { ConnectHandler, ConnectRequest } from './proxy-context.ts'
 import { relayUpgrade } from './relay-upgrade.ts'
-import { rewriteLocation } from './rewrite-location.ts'
+import { rewrittenPage } from './rewrite-html.ts'
+import { type ProxiedPlace, rewriteLocation } from './rewrite-location.ts'
 
 /** `.../proxy/<path>`: the request goes to a pod, a service or a node as if it had been sent there. */
 export function reverseProxy(locate: Location): ConnectHandler {
@@ -49,18 +50,21 @@ async function relayRequest(exchange: Exchange, backend: Backend, path: string, 
   else if (headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
   const asked = { method: exchange.method, path, headers, ...(body && { body }) }
   const answer = await askBackend(backend, asked, exchange.signal)
-  await handBack(exchange, answer, backend, prefix)
+  const hosts = [new URL(backend.origin).host, ...[headers.host ?? []].flat()]
+  await handBack(exchange, answer, { prefix, hosts })
 }
 
-async function handBack(
-  exchange: Exchange,
-  { response }: BackendAnswer,
-  backend: Backend,
-  prefix: string,
-): Promise<void> {
+async function handBack(exchange: Exchange, { response }: BackendAnswer, place: ProxiedPlace): Promise<void> {
   const headers = returnedHeaders(response)
-  if (typeof headers.location === 'string') headers.location = rewriteLocation(headers.location, backend.origin, prefix)
-  const out = exchange.relay(response.statusCode ?? 502, headers)
+  if (typeof headers.location === 'string') headers.location = rewriteLocation(headers.location, place)
+  const status = response.statusCode ?? 502
+  const page = exchange.method === 'HEAD' ? undefined : await rewrittenPage(response, place)
+  if (page) {
+    delete headers['content-encoding']
+    exchange.send(status, headers, page)
+    return
+  }
+  const out = exchange.relay(status, headers)
   await finished(response.pipe(out), response)
 }
 
