@@ -36,6 +36,8 @@ const PROGRAMS = [
   { program: 'qemu-aarch64-static', package: 'qemu-user-static', for: 'the syscall agent of arm64' },
   { program: 'dig', package: 'bind9-dnsutils', for: 'asking the DNS server' },
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
+  { program: 'docker-registry', package: 'docker-registry', for: 'pulling images from a real registry' },
+  { program: 'skopeo', package: 'skopeo', for: 'pushing images in all their forms' },
 ]
 
 /** Debian keeps CNI plugins out of the path. */

@@ -8,6 +8,7 @@ import { describeCommand } from './commands/describe.ts'
 import { downCommand } from './commands/down.ts'
 import { explainSchedulingCommand } from './commands/explain-scheduling.ts'
 import { getCommand } from './commands/get.ts'
+import { imageCommand } from './commands/image.ts'
 import { logsCommand } from './commands/logs.ts'
 import { snapshotCommand } from './commands/snapshot.ts'
 import { statusCommand } from './commands/status.ts'
@@ -39,6 +40,7 @@ export function createProgram(serverEntry: string): Command {
     statusCommand(),
     logsCommand(),
     snapshotCommand(),
+    imageCommand(),
     getCommand(),
     describeCommand(),
     applyCommand(),

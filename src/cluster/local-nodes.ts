@@ -91,7 +91,7 @@ export class LocalNodes {
     const dataDir = join(this.#options.dataDir, 'nodes', name)
     const { server, certificates } = start
     await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
-    const settings: NodeSettings = { ...start.settings, name, dataDir, address }
+    const settings: NodeSettings = { ...start.settings, name, dataDir, address, machineAddress: this.gateway }
     const node = new NodeProcess({ settings, namespace, entry, linux, clock, log })
     this.#processes.push(node)
     await node.start()

@@ -8,6 +8,8 @@ export interface NodeSettings {
   readonly dataDir: string
   /** The address of the node on the network between nodes. */
   readonly address: string
+  /** The machine that the node shares with others of the cluster, as the node sees it: registries there are its own. */
+  readonly machineAddress?: string
   readonly clusterCidrs: readonly string[]
   readonly serviceCidrs: readonly string[]
   /** The address of the Service kube-dns. */
@@ -29,6 +31,8 @@ export const nodeClaimPath = (dataDir: string) => join(dataDir, 'node.json')
 export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(dataDir, 'pki', `${user}.kubeconfig`)
 /** What the kubelet shows those who ask it: key and certificate in one file. */
 export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')
+/** Also for `sampan image`, which works on it beside the node. */
+export const imagesDir = (dataDir: string) => join(dataDir, 'images')
 export const clusterCaPath = (dataDir: string) => join(dataDir, 'pki', 'ca.pem')
 
 /** A node acts as three users, each with the rights of its part alone. */

@@ -8,13 +8,15 @@ import { systemRandom } from '../base/random.ts'
 import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts'
 import { connectionOf, loadKubeconfig } from '../client/kubeconfig.ts'
 import { startClusterDns } from '../cluster-dns/cluster-dns.ts'
+import { allImages } from '../container-runtime/all-images.ts'
 import { startBuiltinRuntime } from '../container-runtime/builtin-runtime.ts'
 import { hostImage } from '../container-runtime/host-image.ts'
+import { openImageStore } from '../container-runtime/image-store.ts'
 import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
 import { CLUSTER_DNS_LABEL, CLUSTER_DNS_PORT } from '../controllers/cluster-dns-service.ts'
 import { kernelMounter } from '../kubelet/kernel-mounter.ts'
-import { startKubelet } from '../kubelet/kubelet.ts'
+import { type EvictionThresholds, startKubelet } from '../kubelet/kubelet.ts'
 import { kernelLinux } from '../linux/kernel-linux.ts'
 import { startSyscallAgents } from '../linux/syscall-agent.ts'
 import type { NetworkBackendName } from '../pod-network/backends.ts'
@@ -25,6 +27,7 @@ import { startServiceProxy } from '../service-proxy/service-proxy.ts'
 import { AsyncDisposables } from './async-disposables.ts'
 import {
   clusterCaPath,
+  imagesDir,
   type NodeSettings,
   type NodeUser,
   nodeCgroupRoot,
@@ -33,6 +36,14 @@ import {
 } from './node-settings.ts'
 
 const KUBELET_PORT = 10250
+const MEBIBYTE = 1024 * 1024
+/** A developer's disk may be nearly full and well: what counts is that pods can still write. */
+const EVICTION_THRESHOLDS: EvictionThresholds = {
+  memoryAvailableBytes: 100 * MEBIBYTE,
+  diskAvailableFraction: 0,
+  diskAvailableBytes: 500 * MEBIBYTE,
+  inodesFreeFraction: 0.01,
+}
 
 /** Disposing lets go of everything and leaves it running: the next process adopts it. */
 export interface RunningNode extends AsyncDisposable {
@@ -84,17 +95,28 @@ async function startParts(
   )
   removals.push(() => network.cleanup())
 
-  const runtime = stack.use(
+  const agents = stack.use(await startSyscallAgents())
+  const gateway = settings.machineAddress
+  const store = await openImageStore({
+    ...common,
+    dir: imagesDir(dataDir),
+    agent: agents.host,
+    registries: gateway === undefined ? {} : { loopback: gateway, insecure: [gateway] },
+    inUse: async () => (await runtime.listContainers()).map(({ imageId }) => imageId),
+  })
+  const runtime: ContainerRuntime = stack.use(
     await startBuiltinRuntime({
       ...common,
       stateDir: join(dataDir, 'containers'),
       network: sandboxNetwork(network.podNetwork),
-      images: hostImage(join(dataDir, 'images')),
+      images: allImages(hostImage(imagesDir(dataDir)), store),
       cgroupRoot: nodeCgroupRoot(dataDir),
     }),
   )
 
-  const mounter = kernelMounter(stack.use(await startSyscallAgents()))
+  await store.collect()
+
+  const mounter = kernelMounter(agents)
   const rootDir = join(dataDir, 'kubelet')
   removals.push(async () => {
     for (const path of await mounter.mountsUnder(rootDir)) await mounter.unmount(path)
@@ -111,6 +133,7 @@ async function startParts(
       clusterDomain,
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
       mounter,
+      evictionThresholds: EVICTION_THRESHOLDS,
       listen: { host: address, port: KUBELET_PORT },
       tls: await kubeletCertificate(dataDir),
     }),
