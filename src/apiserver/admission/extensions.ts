@@ -1,5 +1,9 @@
 import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
   MutatingWebhookConfiguration,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
   ValidatingWebhookConfiguration,
 } from '../../api/generated/admissionregistration-v1.ts'
 import type { Namespace } from '../../api/generated/core-v1.ts'
@@ -13,7 +17,12 @@ import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { ResolveService } from '../webhook-client/call-webhook.ts'
 import { cacheLister, type Lister } from './lister.ts'
 import { MatchConditions } from './matching/match-conditions.ts'
+import { EquivalentKinds } from './matching/versions.ts'
 import type { AdmissionPlugin } from './plugin.ts'
+import { PolicyMetrics } from './policy/metrics.ts'
+import { mutatingAdmissionPolicy } from './policy/mutating.ts'
+import { boundPolicies } from './policy/policies.ts'
+import { validatingAdmissionPolicy } from './policy/validating.ts'
 import { registrationChecks } from './registration-checks.ts'
 import { WebhookMetrics } from './webhook/metrics.ts'
 import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from './webhook/plugins.ts'
@@ -41,9 +50,26 @@ export function admissionExtensions(context: ExtensionContext, authorizer: Autho
     namespaces: lister<Namespace>('', 'namespaces'),
     conditions: new MatchConditions(kinds, authorizer),
   }
+  const policies = { ...context, authorizer, namespaces: webhooks.namespaces, equivalents: new EquivalentKinds(kinds) }
   return [
     registrationChecks,
+    mutatingAdmissionPolicy(
+      policies,
+      boundPolicies(
+        lister<MutatingAdmissionPolicy>(GROUP, 'mutatingadmissionpolicies'),
+        lister<MutatingAdmissionPolicyBinding>(GROUP, 'mutatingadmissionpolicybindings'),
+      ),
+      new PolicyMetrics(context.metrics, 'mutating'),
+    ),
     mutatingAdmissionWebhook(webhooks, lister<MutatingWebhookConfiguration>(GROUP, 'mutatingwebhookconfigurations')),
+    validatingAdmissionPolicy(
+      policies,
+      boundPolicies(
+        lister<ValidatingAdmissionPolicy>(GROUP, 'validatingadmissionpolicies'),
+        lister<ValidatingAdmissionPolicyBinding>(GROUP, 'validatingadmissionpolicybindings'),
+      ),
+      new PolicyMetrics(context.metrics, 'validating'),
+    ),
     validatingAdmissionWebhook(
       webhooks,
       lister<ValidatingWebhookConfiguration>(GROUP, 'validatingwebhookconfigurations'),

@@ -1,10 +1,15 @@
-import type { MatchCondition, MutatingWebhookConfiguration } from '../../api/generated/admissionregistration-v1.ts'
+import type {
+  MutatingAdmissionPolicy,
+  MutatingWebhookConfiguration,
+  ValidatingAdmissionPolicy,
+} from '../../api/generated/admissionregistration-v1.ts'
 import { invalidObject } from '../../api/meta/api-error.ts'
 import { type FieldError, invalid } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
-type ExpressionsModule = typeof import('./matching/expressions.ts')
+const WEBHOOKS = FieldPath.root('webhooks')
 
 /** Expressions of webhooks and policies must compile. What was let in once stays. */
 export const registrationChecks: AdmissionPlugin = {
@@ -19,39 +24,56 @@ export const registrationChecks: AdmissionPlugin = {
 }
 
 async function findProblems({ kind, draft, old }: AdmissionRequest): Promise<FieldError[]> {
-  if (kind.plural.endsWith('webhookconfigurations')) return webhookProblems(draft!, old)
-  return []
+  switch (kind.plural) {
+    case 'mutatingwebhookconfigurations':
+    case 'validatingwebhookconfigurations':
+      return webhookProblems(draft!, old)
+    case 'validatingadmissionpolicies':
+    case 'mutatingadmissionpolicies':
+      return policyProblems(kind.plural, draft!, old)
+    default:
+      return []
+  }
 }
 
-async function webhookProblems(draft: object, old: object | undefined): Promise<FieldError[]> {
-  const conditionsOf = (configuration: object | undefined) =>
+async function webhookProblems(draft: KubernetesObject, old: KubernetesObject | undefined): Promise<FieldError[]> {
+  const conditionsOf = (configuration: KubernetesObject | undefined) =>
     ((configuration as MutatingWebhookConfiguration | undefined)?.webhooks ?? []).map(
       ({ matchConditions = [] }) => matchConditions,
     )
   const all = conditionsOf(draft)
   if (all.every((conditions) => conditions.length === 0)) return []
   const known = new Set(conditionsOf(old).flatMap((conditions) => conditions.map(({ expression }) => expression)))
-  const expressions = await import('./matching/expressions.ts')
-  const { compile } = await conditionCompiler(expressions)
+  const { CONDITION_VARIABLES, isCelFailure, loadExpressions } = await import('./matching/expressions.ts')
+  const expressions = await loadExpressions()
+  const check = (expression: string, path: FieldPath): FieldError[] => {
+    try {
+      if (!known.has(expression)) expressions.compile(expression, CONDITION_VARIABLES, ['bool'])
+      return []
+    } catch (error) {
+      if (!isCelFailure(error)) throw error
+      return [invalid(path.child('expression'), expression, error.message)]
+    }
+  }
   return all.flatMap((conditions, i) =>
-    conditions.flatMap((condition, j) => {
-      const path = FieldPath.root('webhooks').index(i).child('matchConditions').index(j)
-      return known.has(condition.expression) ? [] : compile(condition, path)
-    }),
+    conditions.flatMap(({ expression }, j) => check(expression, WEBHOOKS.index(i).child('matchConditions').index(j))),
   )
 }
 
-async function conditionCompiler({ CONDITION_VARIABLES, isCelFailure, loadExpressions }: ExpressionsModule) {
+async function policyProblems(
+  plural: string,
+  draft: KubernetesObject,
+  old: KubernetesObject | undefined,
+): Promise<FieldError[]> {
+  const { expressionProblems, mutatingExpressions, validatingExpressions } = await import(
+    './policy/check-expressions.ts'
+  )
+  const { loadExpressions } = await import('./matching/expressions.ts')
   const expressions = await loadExpressions()
-  return {
-    compile({ expression }: MatchCondition, path: FieldPath): FieldError[] {
-      try {
-        expressions.compile(expression, CONDITION_VARIABLES, ['bool'])
-        return []
-      } catch (error) {
-        if (!isCelFailure(error)) throw error
-        return [invalid(path.child('expression'), expression, error.message)]
-      }
-    },
-  }
+  const found = (policy: KubernetesObject) =>
+    plural === 'mutatingadmissionpolicies'
+      ? mutatingExpressions(expressions, (policy as MutatingAdmissionPolicy).spec ?? {})
+      : validatingExpressions(expressions, (policy as ValidatingAdmissionPolicy).spec ?? {})
+  const known = new Set(old ? found(old).map(({ expression }) => expression.text) : [])
+  return expressionProblems(found(draft), known)
 }

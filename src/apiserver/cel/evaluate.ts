@@ -1,6 +1,7 @@
 import { TYPE_NAMES } from './check.ts'
 import { comprehend } from './comprehension.ts'
 import type { Call, Expression, Select } from './expression.ts'
+import { unescapeField } from './field-names.ts'
 import type { Step, StepMaker } from './frame.ts'
 import type { Library, Overload } from './library.ts'
 import { dottedName } from './parser.ts'
@@ -63,7 +64,7 @@ class Preparation implements StepMaker {
       case 'object':
         return this.#map(
           node.fields.map(({ name, value, isOptional }) => ({
-            key: () => name,
+            key: keyStep(unescapeField(name)),
             value: this.step(value, names),
             isOptional,
           })),
@@ -129,6 +130,11 @@ class Preparation implements StepMaker {
     return dispatch(overloads, node.target ? [this.step(node.target, names), ...args] : args)
   }
 }
+
+const keyStep =
+  (name: string): Step =>
+  () =>
+    name
 
 /** The first overload that takes the values as they are. */
 function dispatch(overloads: readonly Overload[], steps: readonly Step[]): Step {

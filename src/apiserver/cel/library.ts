@@ -59,7 +59,18 @@ export class Library {
   }
 }
 
-const NAMESPACES = new Set(['ip', 'optional', 'sets', 'strings', 'lists', 'base64', 'format', 'math', 'cidr'])
+const NAMESPACES = new Set([
+  'ip',
+  'optional',
+  'sets',
+  'strings',
+  'lists',
+  'base64',
+  'format',
+  'math',
+  'cidr',
+  'jsonpatch',
+])
 
 const types = new Map<string, CelType>()
 

@@ -1,6 +1,7 @@
 import type { Kind } from '../../../api/kind.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import type { Authorizer } from '../../authorization/authorizer.ts'
+import type { CelVariables } from '../../cel/compile.ts'
 import { type CelValue, fromJson } from '../../cel/values.ts'
 import type { AdmissionRequest } from '../plugin.ts'
 import { authorizerValue } from './authorizer-functions.ts'
@@ -35,7 +36,7 @@ export class Activation {
   }
 
   /** The same, with more variables. */
-  with(more: ReadonlyMap<string, CelValue>): { get(name: string): CelValue | undefined } {
+  with(more: ReadonlyMap<string, CelValue>): CelVariables {
     return { get: (name) => (more.has(name) ? more.get(name) : this.get(name)) }
   }
 

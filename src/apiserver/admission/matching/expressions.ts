@@ -1,5 +1,11 @@
 import { loadRe2 } from '../../../base/re2.ts'
-import { CelCompileError, type CompiledCel, compileCel, kubernetesLibrary } from '../../cel/compile.ts'
+import {
+  CelCompileError,
+  type CelVariables,
+  type CompiledCel,
+  compileCel,
+  kubernetesLibrary,
+} from '../../cel/compile.ts'
 import { Budget, type Functions, type Library } from '../../cel/library.ts'
 import { BOOL, type CelType, DYN, listOf, mapOf, objectOf, STRING } from '../../cel/types.ts'
 import { CelBudgetError, CelError, type CelValue } from '../../cel/values.ts'
@@ -81,8 +87,17 @@ export class Expressions {
   }
 }
 
-export async function loadExpressions(more: readonly Functions[] = []): Promise<Expressions> {
-  return new Expressions(kubernetesLibrary(await loadRe2(), [authorizerFunctions, ...more]))
+/** A key as it stands in a JSON pointer. */
+const pointers: Functions = {
+  'jsonpatch.escapeKey(string): string': (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
+}
+
+let loaded: Promise<Expressions> | undefined
+
+/** The engine, made once. */
+export function loadExpressions(): Promise<Expressions> {
+  loaded ??= loadRe2().then((re2) => new Expressions(kubernetesLibrary(re2, [authorizerFunctions, pointers])))
+  return loaded
 }
 
 /** What one expression may cost, in steps. */
@@ -96,19 +111,26 @@ export class CostLimit {
     this.#left = units
   }
 
+  /** Throws `CelError`, or `DecisionPending`. */
+  run(program: CompiledCel, values: CelVariables): CelValue {
+    const limit = Math.min(CALL_COST, this.#left)
+    if (limit <= 0) throw new CelBudgetError('running out of cost budget, no further validation rules will be run')
+    const budget = new Budget(limit)
+    try {
+      return program.evaluate(values, budget)
+    } finally {
+      this.#left -= limit - Math.max(budget.left, 0)
+    }
+  }
+
   /** Throws `CelError`. Waits for authorizers where it has to. */
-  async evaluate(program: CompiledCel, values: { get(name: string): CelValue | undefined }): Promise<CelValue> {
+  async evaluate(program: CompiledCel, values: CelVariables): Promise<CelValue> {
     for (;;) {
-      const limit = Math.min(CALL_COST, this.#left)
-      const budget = new Budget(limit)
       try {
-        if (limit <= 0) throw new CelBudgetError('running out of cost budget, no further validation rules will be run')
-        return program.evaluate(values, budget)
+        return this.run(program, values)
       } catch (error) {
         if (!(error instanceof DecisionPending)) throw error
         await error.decision
-      } finally {
-        this.#left -= limit - Math.max(budget.left, 0)
       }
     }
   }

@@ -8,8 +8,10 @@ import type { AdmissionRequest } from '../plugin.ts'
 import { seenAs } from './seen-request.ts'
 
 type ExpressionsModule = typeof import('./expressions.ts')
-type Compiled = readonly { readonly text: string; readonly program: CompiledCel | Error }[]
 type Values = Parameters<CompiledCel['evaluate']>[0]
+
+/** Expressions with what they compile to, or why they do not. */
+export type Compiled = readonly { readonly text: string; readonly program: CompiledCel | Error }[]
 
 /** What all conditions of one webhook or policy may cost together. */
 const CONDITIONS_COST = 2_500_000

@@ -1,5 +1,6 @@
 import type { Kind } from '../../../api/kind.ts'
 import type { Json, KubernetesObject } from '../../../api/meta/object.ts'
+import { getOrCreate } from '../../../base/get-or-create.ts'
 import type { KindTable } from '../../kind-table.ts'
 import { cloneJson } from '../../patch/json-value.ts'
 import { setTypeMeta } from '../../registry/object-meta.ts'
@@ -10,6 +11,23 @@ export function equivalentKinds(kinds: KindTable, kind: Kind): Kind[] {
   const { prefix } = kinds.placeOf(kind)
   const others = [...kinds.list()].filter((other) => other !== kind && kinds.placeOf(other).prefix === prefix)
   return [kind, ...others]
+}
+
+/** The same, remembered until the kinds change. */
+export class EquivalentKinds {
+  readonly #kinds: KindTable
+  #known = new WeakMap<Kind, readonly Kind[]>()
+
+  constructor(kinds: KindTable) {
+    this.#kinds = kinds
+    kinds.onChange(() => {
+      this.#known = new WeakMap()
+    })
+  }
+
+  of(kind: Kind): readonly Kind[] {
+    return getOrCreate(this.#known, kind, () => equivalentKinds(this.#kinds, kind))
+  }
 }
 
 /** The object in another version; itself if it is of that version already, otherwise a private copy. */
