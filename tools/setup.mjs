@@ -37,6 +37,7 @@ const PROGRAMS = [
   { program: 'dig', package: 'bind9-dnsutils', for: 'asking the DNS server' },
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
   { program: 'docker-registry', package: 'docker-registry', for: 'pulling images from a real registry' },
+  { program: 'setfattr', package: 'attr', for: 'files with capabilities in images' },
   { program: 'skopeo', package: 'skopeo', for: 'pushing images in all their forms' },
 ]
 
