@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Node } from '../api/generated/core-v1.ts'
 import { type DialKubeletOptions, type KubeletConnector, kubeletAddress } from '../apiserver/kubelet-connector.ts'
-import { deadline } from '../base/abort.ts'
+import { aborted, deadline } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ClusterCertificates, KeyPair } from './certificates.ts'
 import { API_SERVER_KUBELET_CLIENT, issueClientCertificate } from './identities.ts'
@@ -38,7 +38,7 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
 function connected(socket: TLSSocket, clock: Clock, parent: AbortSignal | undefined): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const limit = deadline(clock, DIAL_TIMEOUT_MS, parent)
-    limit.signal.addEventListener('abort', () => socket.destroy(new Error('the kubelet did not answer in time')))
+    void aborted(limit.signal).then(() => socket.destroy(new Error('the kubelet did not answer in time')))
     socket.once('secureConnect', () => {
       limit[Symbol.dispose]()
       resolve(socket)

@@ -181,6 +181,28 @@ describe.skipIf(!kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version)
   })
 })
 
+describe.skipIf(!kubectlRunsHere)('nodes', () => {
+  const run = async (...args: string[]) => runProgram(await kubectl('1.36'), args, env, { cwd: folder })
+
+  test('the kubelet is asked through the API server', async () => {
+    const { stdout } = await run('get', '--raw', '/api/v1/nodes/node-1/proxy/pods')
+    const names = (JSON.parse(stdout) as { items: { metadata: { name: string } }[] }).items.map(
+      (pod) => pod.metadata.name,
+    )
+    expect(names.sort()).toEqual(['two', 'web'])
+    expect((await run('get', '--raw', '/api/v1/nodes/node-1/proxy/healthz')).stdout).toBe('ok')
+  })
+
+  test('a simulated node has no kubelet, and says so', async () => {
+    await node.run('ghost', { nodeName: 'simulated' })
+    expect(await run('logs', 'ghost')).toMatchObject({ code: 0, stdout: '' })
+    const ran = await run('exec', 'ghost', '--', 'true')
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toContain('pod ghost is on the simulated node simulated: nothing runs there to connect to')
+    expect((await run('port-forward', 'ghost', ':80')).stderr).toContain('nothing runs there to connect to')
+  })
+})
+
 async function sendAndReceive(port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(bytes)

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Kind } from '../../api/kind.ts'
-import { deadline } from '../../base/abort.ts'
+import { aborted, deadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { nodeLocation, podLocation, serviceLocation } from './locations.ts'
 import { podLog } from './pod-log.ts'
@@ -47,7 +47,7 @@ export const dialDirectly =
       const limit = deadline(clock, DIAL_TIMEOUT_MS, parent)
       const socket = connect({ host, port, noDelay: true })
       const done = () => limit[Symbol.dispose]()
-      limit.signal.addEventListener('abort', () => socket.destroy(new Error(`dial tcp ${host}:${port}: i/o timeout`)))
+      void aborted(limit.signal).then(() => socket.destroy(new Error(`dial tcp ${host}:${port}: i/o timeout`)))
       socket.once('connect', () => {
         done()
         resolve(socket)

@@ -43,8 +43,10 @@ beforeAll(async () => {
     if (url.startsWith('/redirect')) response.writeHead(302, { location: '/elsewhere?x=1' }).end()
     else if (url === '/page')
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<a href="/rewriteme">test</a>')
-    else if (url === '/long-page') response.writeHead(200, { 'content-type': 'text/html' }).end(LONG_PAGE)
-    else if (url.startsWith('/containerLogs/default/broken')) response.writeHead(500).end('the disk is gone')
+    else if (url === '/long-page') {
+      response.writeHead(200, { 'content-type': 'text/html' }).write(LONG_PAGE)
+      response.end()
+    } else if (url.startsWith('/containerLogs/default/broken')) response.writeHead(500).end('the disk is gone')
     else if (url.startsWith('/containerLogs/default/absent')) response.writeHead(404).end('no such pod')
     else if (url.startsWith('/containerLogs')) response.end('a log')
     else
