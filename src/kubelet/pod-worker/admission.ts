@@ -2,6 +2,7 @@ import type { Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint } from
 import { aggregateRequests, parseAmount } from '../../api/kinds/core/pod/resources.ts'
 import { type LabelOperator, requirement } from '../../api/meta/label-requirement.ts'
 import { milliValue, value } from '../../api/meta/quantity.ts'
+import { checkSysctls } from './sysctl-admission.ts'
 
 /** Why a pod that was bound to this node does not run on it. */
 export interface Rejection {
@@ -12,7 +13,11 @@ export interface Rejection {
 /** The second check, on the node itself: the scheduler may have decided on what was true a moment ago. */
 export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
   return (
-    checkResources(pod, node, others) ?? checkAffinity(pod, node) ?? checkPorts(pod, others) ?? checkTaints(pod, node)
+    checkSysctls(pod) ??
+    checkResources(pod, node, others) ??
+    checkAffinity(pod, node) ??
+    checkPorts(pod, others) ??
+    checkTaints(pod, node)
   )
 }
 
