@@ -13,8 +13,8 @@ interface LoadedTable extends TracedTable {
 }
 
 /** Reads the rules of the service proxy once, from the kernel or the fake; `nodeIPs` are the node's own addresses. */
-export function nftablesTracer(nftables: Nftables, nodeIPs: readonly string[]): PacketTracer {
-  const tables = { ip: loadTable(nftables, 'ip'), ip6: loadTable(nftables, 'ip6') }
+export function nftablesTracer(nftables: Nftables, nodeIPs: readonly string[], name = TABLE_NAME): PacketTracer {
+  const tables = { ip: loadTable(nftables, 'ip', name), ip6: loadTable(nftables, 'ip6', name) }
   const local = new Set(nodeIPs.map((ip) => addressBytes(ip).toString('hex')))
   const isLocal = (address: Buffer) => local.has(address.toString('hex')) || isLoopback(address)
   return {
@@ -30,8 +30,8 @@ const addressBytes = (ip: string) => encodeValue(ip.includes(':') ? 'ipv6_addr' 
 const isLoopback = (address: Buffer) =>
   address.length === 4 ? address[0] === 127 : address.readBigUInt64BE(0) === 0n && address.readBigUInt64BE(8) === 1n
 
-function loadTable(nftables: Nftables, family: 'ip' | 'ip6'): LoadedTable {
-  const table: NftTable = { family, name: TABLE_NAME }
+function loadTable(nftables: Nftables, family: 'ip' | 'ip6', name: string): LoadedTable {
+  const table: NftTable = { family, name }
   const contents = nftables.list(table) ?? { chains: [], sets: [], rules: [] }
   const rules = new Map<string, NftRule[]>(contents.chains.map(({ name }) => [name, []]))
   for (const rule of contents.rules) rules.get(rule.chain)!.push(rule)

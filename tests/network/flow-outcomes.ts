@@ -24,16 +24,25 @@ const PATIENCE_MS = 5000
 const MOST_TRIES = 60
 const FEWEST_TRIES = 4
 
-/** All flows of the scenario: what was asked and how it ended. */
+/**
+ * All flows of the scenario: what was asked and how it ended. One after the other where endpoints take strict turns: two
+ * clients in step would each always meet the same one.
+ */
 export async function flowOutcomes(
   network: FlowNetwork,
   scenario: FlowScenario,
   family: IPFamily,
+  { inTurn = false } = {},
 ): Promise<{ readonly actual: string[]; readonly expected: string[] }> {
   const flows = scenario.flows.filter(([text]) => isKnown(parseFlow(text).protocol))
-  const results = await Promise.all(
-    flows.map(([text, expected]) => outcomeOf(network, text, expected, scenario, family)),
+  const results: string[] = []
+  const askAll = flows.map(
+    ([text, expected]) =>
+      () =>
+        outcomeOf(network, text, expected, scenario, family),
   )
+  if (inTurn) for (const one of askAll) results.push(await one())
+  else results.push(...(await Promise.all(askAll.map((one) => one()))))
   return {
     actual: results.map((result, i) => `${flows[i]![0]} = ${result}`),
     expected: flows.map(([text, expected]) => `${text} = ${expected}`),

@@ -40,7 +40,9 @@ asRoot('service proxy with real packets', () => {
           const backend = openBackend(network, factory, scenario, family)
           try {
             await backend.apply(tableOf(scenario, family), 'all')
-            const { actual, expected } = await flowOutcomes(network, scenario, family)
+            const { actual, expected } = await flowOutcomes(network, scenario, family, {
+              inTurn: mode === 'userspace',
+            })
             expect(actual.map(sourceOf(mode))).toEqual(expected.map(sourceOf(mode)))
           } finally {
             await backend[Symbol.asyncDispose]()

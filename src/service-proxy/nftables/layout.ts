@@ -30,8 +30,8 @@ export type SetName =
   | 'nodeport-ips'
   | 'service-cidrs'
 
-export function layoutOf(family: IPFamily): Layout {
-  const table: NftTable = { family: family === 'IPv4' ? 'ip' : 'ip6', name: TABLE_NAME }
+export function layoutOf(family: IPFamily, name = TABLE_NAME): Layout {
+  const table: NftTable = { family: family === 'IPv4' ? 'ip' : 'ip6', name }
   const address: NftType = family === 'IPv4' ? 'ipv4_addr' : 'ipv6_addr'
   const frontend = [address, 'inet_proto', 'inet_service'] as const
   const nodePort = ['inet_proto', 'inet_service'] as const

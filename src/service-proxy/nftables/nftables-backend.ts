@@ -14,6 +14,9 @@ export function createNftablesBackend(options: BackendOptions): ServiceProxyBack
   return new NftablesBackend(options)
 }
 
+/** What is rendered: a ServiceTable, or one that leads elsewhere. */
+export type PortSource = Pick<ServiceTable, 'get' | 'ports'>
+
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 
 /** The families that the node has addresses of. */
@@ -22,15 +25,19 @@ function familiesOf({ nodeIPs }: ProxyNode): readonly IPFamily[] {
   return found.length > 0 ? found : ['IPv4']
 }
 
-class NftablesBackend implements ServiceProxyBackend {
+/** Also what leads to a proxy in user space, by a table of another name. */
+export class NftablesBackend implements ServiceProxyBackend {
   readonly mode = 'nftables'
   readonly #options: BackendOptions
   readonly #generations = new OwnGenerations()
   #nftables: Nftables | undefined
   #rulesets: ReadonlyMap<IPFamily, Ruleset> | undefined
 
-  constructor(options: BackendOptions) {
+  readonly #tableName: string
+
+  constructor(options: BackendOptions, tableName = TABLE_NAME) {
     this.#options = options
+    this.#tableName = tableName
   }
 
   unsupported(): string | undefined {
@@ -43,7 +50,7 @@ class NftablesBackend implements ServiceProxyBackend {
     }
   }
 
-  async apply(table: ServiceTable, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
+  async apply(table: PortSource, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
     const rulesets = this.#rulesets
     // Until this has gone through, nothing is known about the kernel.
     this.#rulesets = undefined
@@ -58,7 +65,7 @@ class NftablesBackend implements ServiceProxyBackend {
     this.#rulesets = undefined
     const nftables = this.#open()
     const transaction = new NftTransaction()
-    for (const table of nftables.tables()) if (table.name === TABLE_NAME) transaction.deleteTable(table)
+    for (const table of nftables.tables()) if (table.name === this.#tableName) transaction.deleteTable(table)
     await this.#commit(transaction)
   }
 
@@ -86,7 +93,7 @@ class NftablesBackend implements ServiceProxyBackend {
 
   async #applyChanges(
     rulesets: ReadonlyMap<IPFamily, Ruleset>,
-    table: ServiceTable,
+    table: PortSource,
     changed: ReadonlySet<ServicePortKey>,
   ): Promise<void> {
     const transaction = new NftTransaction()
@@ -99,11 +106,11 @@ class NftablesBackend implements ServiceProxyBackend {
   }
 
   /** Adopts what is there: only differences are written, so that a restart moves nothing. */
-  async #applyAll(table: ServiceTable): Promise<ReadonlyMap<IPFamily, Ruleset>> {
+  async #applyAll(table: PortSource): Promise<ReadonlyMap<IPFamily, Ruleset>> {
     const rulesets = new Map<IPFamily, Ruleset>()
     const wanted: RulesetContents[] = []
     for (const family of familiesOf(this.#options.node)) {
-      const ruleset = new Ruleset(layoutOf(family), this.#options.node)
+      const ruleset = new Ruleset(layoutOf(family, this.#tableName), this.#options.node)
       wanted.push(ruleset.load(portsOf(table, family)))
       rulesets.set(family, ruleset)
     }
@@ -132,12 +139,12 @@ class NftablesBackend implements ServiceProxyBackend {
     }
     for (const table of nftables.tables()) {
       const isWanted = wanted.some((contents) => contents.table.family === table.family)
-      if (table.name === TABLE_NAME && !isWanted) transaction.deleteTable(table)
+      if (table.name === this.#tableName && !isWanted) transaction.deleteTable(table)
     }
     return transaction
   }
 }
 
-function* portsOf(table: ServiceTable, family: IPFamily): Generator<ServicePort> {
+function* portsOf(table: PortSource, family: IPFamily): Generator<ServicePort> {
   for (const port of table.ports()) if (port.family === family) yield port
 }

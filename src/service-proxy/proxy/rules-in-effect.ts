@@ -43,6 +43,7 @@ export class RulesInEffect implements AsyncDisposable {
   #mode: ProxyMode
   #facts: ProxyNode
   #backend: ServiceProxyBackend | undefined
+  readonly #retired: ServiceProxyBackend[] = []
   #drift: Disposable | undefined
   #conntrack: Conntrack | undefined
   #hasBegun = false
@@ -123,7 +124,8 @@ export class RulesInEffect implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
     this.#isReady.reject(new Error('the service proxy was stopped before its rules were in effect'))
-    await this.#closeBackend()
+    this.#retire()
+    await this.#closeRetired()
     this.#conntrack?.[Symbol.dispose]()
     this.#conntrack = undefined
   }
@@ -143,13 +145,17 @@ export class RulesInEffect implements AsyncDisposable {
     this.#request(true)
   }
 
-  async #closeBackend(): Promise<void> {
+  /** The backend that was in use stays open until another one is in effect: traffic may go through its process. */
+  #retire(): void {
     this.#isOutdated = false
     this.#drift?.[Symbol.dispose]()
     this.#drift = undefined
-    const backend = this.#backend
+    if (this.#backend) this.#retired.push(this.#backend)
     this.#backend = undefined
-    await backend?.[Symbol.asyncDispose]()
+  }
+
+  async #closeRetired(): Promise<void> {
+    for (const backend of this.#retired.splice(0)) await backend[Symbol.asyncDispose]()
   }
 
   #factoryOf(mode: ProxyMode): BackendFactory {
@@ -167,8 +173,8 @@ export class RulesInEffect implements AsyncDisposable {
   async #sync(full: boolean): Promise<void> {
     const { table, clock, metrics, health } = this.#options
     const start = clock.now()
-    if (this.#isOutdated) await this.#closeBackend()
     const changed = table.update()
+    if (this.#isOutdated) this.#retire()
     const isNew = this.#backend === undefined
     this.#backend ??= this.#open(this.#mode)
     const backend = this.#backend
@@ -183,6 +189,7 @@ export class RulesInEffect implements AsyncDisposable {
       throw error
     }
     this.#drift ??= backend.onDrift(() => this.#loop.requestCompare())
+    await this.#closeRetired()
     await this.#afterRules(full ? 'all' : changed)
     health.updated()
     const seconds = (clock.now() - start) / 1000
