@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
 import type { Clock } from '../base/clock.ts'
@@ -9,10 +10,15 @@ import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import { AdmissionChain } from './admission/chain.ts'
+import { admitConnection } from './admission/connect.ts'
 import { admissionExtensions } from './admission/extensions.ts'
 import type { AdmissionPlugin } from './admission/plugin.ts'
 import { type AdmissionOptions, admissionPlugins } from './admission/plugins.ts'
 import type { PodSecurityOptions } from './admission/pod-security/plugin.ts'
+import { keepTypesChecked } from './admission/policy-types.ts'
+import { Aggregator } from './aggregation/aggregator.ts'
+import { type FrontProxy, publishAuthentication } from './aggregation/authentication-config-map.ts'
+import { remoteGroups, remoteOpenApi } from './aggregation/documents.ts'
 import { MASTERS } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
 import { definitionChecks } from './crd/definition-checks.ts'
@@ -86,6 +92,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly kubelets?: KubeletConnector
   /** How to reach pods; straight through the network of this machine by default. */
   readonly dialEndpoint?: DialEndpoint
+  /** By what extension API servers believe this server when it names users. */
+  readonly frontProxy?: () => Promise<FrontProxy>
   /** Which resources are encrypted in the store, and how; none by default. */
   readonly encryption?: EncryptionConfiguration
   /** What nodes and pods use; with it metrics.k8s.io is served. */
@@ -127,6 +135,8 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const feed = new CacheFeed(store, clock, log)
   await feed.start()
   const stop = new AbortController()
+  // Everything that follows something ends with it.
+  setMaxListeners(0, stop.signal)
   const security = await startSecurity(options, feed, stop.signal)
   const engines = new EngineLoader()
   const metrics = options.metrics ?? new MetricsRegistry()
@@ -144,6 +154,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const discovery = new Discovery(
     () => context.machinery.kinds.list(),
     advertise ? `${advertise.host}:${advertise.port}` : '',
+    remoteGroups(() => aggregator.remotes),
   )
   let custom: RunningCustomResources | undefined
   const openapi = new OpenApi({
@@ -151,18 +162,26 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     version: KUBERNETES_VERSION,
     described: (kind) => custom?.customResources.described(kind),
     fingerprint: (kind) => custom?.customResources.fingerprint(kind),
+    remote: remoteOpenApi(() => aggregator.remotes),
   })
-  context.machinery.kinds.onChange(() => {
+  const invalidate = () => {
     discovery.invalidate()
     openapi.invalidate()
+  }
+  const proxyCertificate = async () => options.frontProxy?.()
+  const aggregator = new Aggregator({ feed, clock, signal: stop.signal, log, resolve, proxyCertificate }, invalidate)
+  context.machinery.kinds.onChange(() => {
+    invalidate()
+    aggregator.kindsChanged()
   })
   const router = {
     ...context,
     log,
     userRates: new UserRates(clock, options.rateLimit),
     flowControl: new FlowControl(clock, metrics, options.concurrency),
+    delegate: (group: string, version: string) => aggregator.delegate(group, version),
     publicPaths: publicPaths(store),
-    paths: anyOf(apiPaths({ discovery, metrics, openapi }), security.paths),
+    paths: anyOf((path) => aggregator.paths(path), apiPaths({ discovery, metrics, openapi }), security.paths),
   }
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver')
   await bootstrap({
@@ -175,12 +194,15 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   await Promise.all([
     security.bootstrap(own),
     keepFlowControlObjects({ feed, clock, signal: stop.signal, log }, router.flowControl, own),
+    aggregator.start(own, () => context.machinery.kinds.list()),
   ])
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   if (advertise && !isLoopbackHost(advertise.host))
     await publishKubernetesEndpoints(own, advertise.host, advertise.port)
   custom = await startCustomResources(context.machinery, own, engines, resolve)
   isUp = true
+  const checking = keepTypesChecked({ feed, clock, log, signal: stop.signal, kinds: context.machinery.kinds }, own)
+  const publishing = publishWhomToBelieve(options, own, stop.signal)
   const repairing = keepServiceAllocationsRepaired(
     { store, clock, random: options.random, encode: encodeObject },
     stop.signal,
@@ -200,7 +222,13 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     },
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await Promise.all([repairing, ...listeners.map((listener) => listener[Symbol.asyncDispose]())])
+      await aggregator[Symbol.asyncDispose]()
+      await Promise.all([
+        repairing,
+        checking,
+        publishing,
+        ...listeners.map((listener) => listener[Symbol.asyncDispose]()),
+      ])
       await custom[Symbol.asyncDispose]()
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
@@ -258,6 +286,7 @@ function resourceContext(
       random,
       authorizer: security.authorizer,
       kubelets: options.kubelets,
+      admit: (attempt) => admitConnection(machinery.admission, attempt),
       dial: options.dialEndpoint ?? dialDirectly(clock),
     }),
   }
@@ -285,6 +314,17 @@ function admissionOptions(
     ...(disable && { disable }),
     ...(enable && { enable }),
     ...(podSecurity && { podSecurity }),
+  }
+}
+
+/** Certificates may be a while in the making: nobody waits for them here. */
+async function publishWhomToBelieve(options: ApiServerOptions, own: Transport, signal: AbortSignal): Promise<void> {
+  try {
+    const [clientCa, frontProxy] = await Promise.all([options.rootCertificate?.(), options.frontProxy?.()])
+    if (!signal.aborted && (clientCa || frontProxy)) await publishAuthentication(own, clientCa, frontProxy)
+  } catch (error) {
+    if (!signal.aborted)
+      options.log.warn('extension API servers were not told whom to believe', { error: String(error) })
   }
 }
 

@@ -21,6 +21,8 @@ export interface ClusterCertificates {
   readonly server: KeyPair
   /** A client of the group `system:masters`. */
   readonly admin: KeyPair
+  /** By it the API server names users to extension API servers; its authority signs nothing else. */
+  readonly frontProxy: KeyPair & { readonly ca: string }
   /** PEM of the private key that signs service account tokens. */
   readonly serviceAccountKey: string
   /** A client certificate; the organizations are the groups of the user. */
@@ -45,6 +47,7 @@ const LEAF_LIFETIME = 365 * DAY
 /** Machines' clocks differ a little: a certificate counts from five minutes ago. */
 const BACKDATE = 5 * 60 * 1000
 const CA_SUBJECT = { commonName: 'sampan-ca' }
+const FRONT_PROXY_CA_SUBJECT = { commonName: 'front-proxy-ca' }
 
 /**
  * The certificates of a cluster: read from `dir`, and made where missing, near their end, or no longer fitting. The CA
@@ -60,7 +63,7 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
   const ca = await files.keep(
     'ca',
     (pair) => expiresAfter(pair, now + LEAF_LIFETIME),
-    () => issueCa(now),
+    () => issueCa(CA_SUBJECT, now),
   )
   const issuer = createIssuer(CA_SUBJECT, ca.key)
   const fresh = (pair: KeyPair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca)
@@ -72,21 +75,37 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
   }
   const issueServer = () => issueCertificate(serverRequest, issuer)
   const issueAdmin = () => issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf)
-  const [server, admin, serviceAccountKey] = await Promise.all([
+  const [server, admin, frontProxy, serviceAccountKey] = await Promise.all([
     files.keep('apiserver', (pair) => fresh(pair) && answersTo(pair, serverNames), issueServer),
     files.keep('admin', fresh, issueAdmin),
+    loadFrontProxy(files, now, leaf),
     files.keepText('service-account.key', isPrivateKey, createSigningKey),
   ])
   return {
     ca,
     server,
     admin,
+    frontProxy,
     serviceAccountKey,
     issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
     issueServer: (commonName, organizations, subjectAltNames) =>
       issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf }, issuer),
     certify: (publicKey, request) => certifyKey(publicKey, request, issuer),
   }
+}
+
+async function loadFrontProxy(files: PairFiles, now: number, leaf: Validity): Promise<KeyPair & { ca: string }> {
+  const ca = await files.keep(
+    'front-proxy-ca',
+    (pair) => expiresAfter(pair, now + LEAF_LIFETIME),
+    () => issueCa(FRONT_PROXY_CA_SUBJECT, now),
+  )
+  const client = await files.keep(
+    'front-proxy-client',
+    (pair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca),
+    () => issueClient(createIssuer(FRONT_PROXY_CA_SUBJECT, ca.key), 'front-proxy-client', [], leaf),
+  )
+  return { ...client, ca: ca.cert }
 }
 
 type Validity = Pick<CertificateRequest, 'notBefore' | 'notAfter'>
@@ -100,8 +119,8 @@ function issueClient(
   return issueCertificate({ commonName, organizations, usage: 'client', ...validity }, issuer)
 }
 
-function issueCa(now: number): KeyPair {
-  return issueCertificate({ ...CA_SUBJECT, usage: 'ca', notBefore: now - BACKDATE, notAfter: now + CA_LIFETIME })
+function issueCa(subject: { commonName: string }, now: number): KeyPair {
+  return issueCertificate({ ...subject, usage: 'ca', notBefore: now - BACKDATE, notAfter: now + CA_LIFETIME })
 }
 
 function createSigningKey(): string {

@@ -142,6 +142,7 @@ function security({ authentication, authorization }: ClusterOptions, certificate
     authentication: { ...authentication, serviceAccounts: { keys: serviceAccountKeys(certificates) } },
     ...(authorization && { authorization }),
     rootCertificate: async () => (await certificates).ca.cert,
+    frontProxy: async () => (await certificates).frontProxy,
   }
 }
 

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../api/kind.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
-import { type Group, type GroupVersion, groupsOf } from './group-order.ts'
+import {
+  type Group,
+  type GroupVersion,
+  groupsOf,
+  type LocalPriorities,
+  type RemoteGroupVersion,
+  withRemoteGroups,
+} from './group-order.ts'
 import { aggregatedResource, apiResources, type GroupVersionKind } from './resources.ts'
 
 /** An answer ready to be sent. The same question gets the same bytes until a kind comes or goes. */
@@ -15,17 +22,25 @@ export interface DiscoveryDocument {
 /** `plain` is APIVersions or APIGroupList; the others hold every resource of every group in one answer. */
 export type DiscoveryForm = 'plain' | 'v2' | 'v2beta1'
 
+/** What other servers serve. */
+export interface RemoteGroups {
+  versions(): readonly RemoteGroupVersion[]
+  readonly priorities: LocalPriorities
+}
+
 /** Tells clients which resources exist. `invalidate` after kinds came or went. */
 export class Discovery {
   readonly #kinds: () => Iterable<Kind>
   readonly #serverAddress: string
+  readonly #remote: RemoteGroups | undefined
   readonly #documents = new Map<string, DiscoveryDocument>()
   #groups: readonly Group[] | undefined
 
   /** `serverAddress` is where clients outside of the cluster reach this server: `host:port`. */
-  constructor(kinds: () => Iterable<Kind>, serverAddress: string) {
+  constructor(kinds: () => Iterable<Kind>, serverAddress: string, remote?: RemoteGroups) {
     this.#kinds = kinds
     this.#serverAddress = serverAddress
+    this.#remote = remote
   }
 
   invalidate(): void {
@@ -83,7 +98,9 @@ export class Discovery {
   }
 
   #allGroups(): readonly Group[] {
-    this.#groups ??= groupsOf(this.#kinds())
+    this.#groups ??= this.#remote
+      ? withRemoteGroups(groupsOf(this.#kinds()), this.#remote.versions(), this.#remote.priorities)
+      : groupsOf(this.#kinds())
     return this.#groups
   }
 
@@ -135,6 +152,6 @@ function aggregatedList(form: 'v2' | 'v2beta1', groups: readonly Group[]): objec
 
 const aggregatedVersion = (gv: GroupVersion): object => ({
   version: gv.version,
-  resources: gv.kinds.map(aggregatedResource),
-  freshness: 'Current',
+  resources: gv.remote ? gv.remote.resources : gv.kinds.map(aggregatedResource),
+  freshness: gv.remote?.isCurrent === false ? 'Stale' : 'Current',
 })

@@ -34,8 +34,27 @@ export interface Group {
 export interface GroupVersion {
   readonly group: string
   readonly version: string
-  /** Sorted by plural. */
+  /** Sorted by plural; none where another server serves them. */
   readonly kinds: readonly Kind[]
+  readonly remote?: RemoteGroupVersion
+}
+
+/** A group version that another server serves. */
+export interface RemoteGroupVersion {
+  readonly group: string
+  readonly version: string
+  /** The higher, the earlier its group comes. */
+  readonly groupPriority: number
+  readonly versionPriority: number
+  /** Of the aggregated form. */
+  readonly resources: readonly object[]
+  readonly isCurrent: boolean
+}
+
+/** What the groups of this server count as, among those of others. */
+export interface LocalPriorities {
+  group(name: string): number
+  version(group: string, version: string): number
 }
 
 /** All groups but the core one come in the order of `/apis`; the core group, if any kind is of it, comes first. */
@@ -70,3 +89,41 @@ export function compareVersions(a: string, b: string): number {
 }
 
 const stability = (match: RegExpExecArray) => (match[2] === undefined ? 2 : STABILITY[match[2] as 'alpha' | 'beta'])
+
+/** The groups with those of other servers where their priorities put them. */
+export function withRemoteGroups(
+  local: readonly Group[],
+  remotes: readonly RemoteGroupVersion[],
+  priorities: LocalPriorities,
+): readonly Group[] {
+  if (remotes.length === 0) return local
+  const groups = local.map((group) => withRemoteVersions(group, remotes, priorities))
+  const known = new Set(local.map(({ name }) => name))
+  const priorityOf = ({ name, versions }: Group) =>
+    Math.max(known.has(name) ? priorities.group(name) : 0, ...versions.map(({ remote }) => remote?.groupPriority ?? 0))
+  const added = [...new Set(remotes.map(({ group }) => group))]
+    .filter((name) => !known.has(name))
+    .sort(compareText)
+    .map((name) => withRemoteVersions({ name, versions: [] }, remotes, priorities))
+  for (const group of added) {
+    const at = groups.findIndex((one) => one.name !== '' && known.has(one.name) && priorityOf(one) < priorityOf(group))
+    groups.splice(at < 0 ? groups.length : at, 0, group)
+  }
+  return groups
+}
+
+function withRemoteVersions(group: Group, remotes: readonly RemoteGroupVersion[], priorities: LocalPriorities): Group {
+  const own = remotes.filter((remote) => remote.group === group.name)
+  if (own.length === 0) return group
+  const elsewhere = new Set(own.map(({ version }) => version))
+  const versions: GroupVersion[] = [
+    ...group.versions.filter(({ version }) => !elsewhere.has(version)),
+    ...own.map((remote) => ({ group: group.name, version: remote.version, kinds: [], remote })),
+  ]
+  const priorityOf = ({ version, remote }: GroupVersion) =>
+    remote?.versionPriority ?? priorities.version(group.name, version)
+  return {
+    name: group.name,
+    versions: versions.sort((a, b) => priorityOf(b) - priorityOf(a) || compareVersions(a.version, b.version)),
+  }
+}

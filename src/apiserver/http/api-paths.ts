@@ -30,11 +30,11 @@ export function apiPaths(context: ApiPathsContext): (path: string) => PathHandle
 }
 
 function getOnly(handler: PathHandler): PathHandler {
-  return (exchange, path, query) => {
+  return (exchange, path, query, user) => {
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
       throw methodNotSupported({ group: '', resource: path }, exchange.method)
     }
-    return handler(exchange, path, query)
+    return handler(exchange, path, query, user)
   }
 }
 

@@ -36,9 +36,18 @@ export interface ResourceHandlerContext {
   readonly connections: Connections
 }
 
+/** What requests by the network need besides. */
+export interface NetworkContext extends ResourceHandlerContext {
+  /** Who serves a group version that this server does not. */
+  readonly delegate: (
+    group: string,
+    version: string,
+  ) => ((exchange: Exchange, user: UserInfo) => Promise<void>) | undefined
+}
+
 /** A request for a resource: which verb it is, who may, what was sent, and the answer in the form asked for. */
 export function handleResource(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   info: ResourceInfo,
   queryText: string,
@@ -52,13 +61,15 @@ export function handleResource(
 }
 
 function handleAuthorized(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   info: ResourceInfo,
   query: Query,
   verb: Verb,
   user: UserInfo,
 ): void | Promise<void> {
+  const delegated = context.delegate(info.group, info.version)
+  if (delegated) return delegated(exchange, user)
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)

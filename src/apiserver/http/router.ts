@@ -6,16 +6,16 @@ import { authorize } from '../authorization/authorizer.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
 import { withSeats } from '../flow-control/take-seats.ts'
 import type { UserRates } from '../flow-control/user-rates.ts'
-import type { UserInfo } from '../identity.ts'
+import { ANONYMOUS, type UserInfo } from '../identity.ts'
 import type { Exchange } from './exchange.ts'
 import { parsePath } from './request-info.ts'
-import { handleResource, type ResourceHandlerContext } from './resource-handler.ts'
+import { handleResource, type NetworkContext } from './resource-handler.ts'
 import { sendError } from './respond.ts'
 
 /** Serves a path that is no resource. */
-export type PathHandler = (exchange: Exchange, path: string, query: string) => void | Promise<void>
+export type PathHandler = (exchange: Exchange, path: string, query: string, user: UserInfo) => void | Promise<void>
 
-export interface RouterContext extends ResourceHandlerContext {
+export interface RouterContext extends NetworkContext {
   readonly authenticator: Authenticator
   /** Everyone may ask these, known or not: health and version. */
   readonly publicPaths: (path: string) => PathHandler | undefined
@@ -42,7 +42,7 @@ function dispatch(context: RouterContext, exchange: Exchange): void | Promise<vo
   const path = mark < 0 ? url : url.slice(0, mark)
   const query = mark < 0 ? '' : url.slice(mark + 1)
   const open = context.publicPaths(path)
-  if (open) return open(exchange, path, query)
+  if (open) return open(exchange, path, query, ANONYMOUS)
   const user = identify(context, exchange)
   if (user instanceof Promise) return user.then((late) => serve(context, exchange, path, query, late))
   return serve(context, exchange, path, query, user)
@@ -83,7 +83,7 @@ function servePath(
   const handle = () => {
     const handler = context.paths(path)
     if (!handler) throw pathNotFound()
-    return handler(exchange, path, query)
+    return handler(exchange, path, query, user)
   }
   return pending ? pending.then(handle) : handle()
 }

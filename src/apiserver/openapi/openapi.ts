@@ -24,6 +24,16 @@ export interface OpenApiOptions {
   readonly described?: (kind: Kind) => JsonObject | undefined
   /** Stands for the schema of a custom kind where only a change of it matters. */
   readonly fingerprint?: (kind: Kind) => string | undefined
+  readonly remote?: RemoteOpenApi
+}
+
+/** The documents of other servers. */
+export interface RemoteOpenApi {
+  /** By path below `/openapi/v3/`: where the document of each group version is. */
+  v3Locations(): Iterable<readonly [path: string, url: string]>
+  /** Changes with what would be merged. */
+  v2Fingerprint(): string
+  mergeV2(document: JsonObject): JsonObject
 }
 
 interface GroupVersionEntry {
@@ -60,6 +70,7 @@ export class OpenApi {
   v3Index(): OpenApiAnswer {
     const paths: JsonObject = {}
     for (const [path, { hash }] of this.#groupVersions()) paths[path] = { serverRelativeURL: urlOf(path, hash) }
+    for (const [path, url] of this.#options.remote?.v3Locations() ?? []) paths[path] = { serverRelativeURL: url }
     return ok(JSON_TYPE, Buffer.from(JSON.stringify({ paths })))
   }
 
@@ -115,7 +126,8 @@ export class OpenApi {
       resourcesOperation(kinds[0]!),
       ...kinds.flatMap(operationsOf),
     ])
-    const document = renderV2(operations, this.#definitions(data), data, this.#options.version)
+    const own = renderV2(operations, this.#definitions(data), data, this.#options.version)
+    const document = this.#options.remote?.mergeV2(own) ?? own
     return asProtobuf ? encodeV2(document) : Buffer.from(JSON.stringify(document))
   }
 
@@ -153,7 +165,8 @@ export class OpenApi {
   }
 
   #wholeHash(): string {
-    return hashOf([...this.#groupVersions()].map(([path, { hash }]) => [path, hash]))
+    const own = [...this.#groupVersions()].map(([path, { hash }]) => [path, hash])
+    return hashOf([...own, this.#options.remote?.v2Fingerprint() ?? ''])
   }
 }
 
