@@ -35,7 +35,15 @@ export class Connections {
   handlerOf(kind: Kind, subresource: string): ((request: ConnectRequest) => Promise<void>) | undefined {
     if (kind.group !== '' || subresource === '') return undefined
     const handler = HANDLERS[`${kind.plural}/${subresource}`]
-    return handler && ((request) => handler(this.#context, request))
+    if (!handler) return undefined
+    // Reading a log connects nobody.
+    if (subresource === 'log') return (request) => handler(this.#context, request)
+    return async (request) => {
+      const { info, user, query } = request
+      const { namespace, name } = info
+      await this.#context.admit?.({ kind, subresource, namespace, name, user, query })
+      return handler(this.#context, request)
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { objectNotFound } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import type { ConnectAttempt } from '../admission/connect.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ResourceInfo } from '../http/request-info.ts'
@@ -18,6 +19,8 @@ export interface ProxyContext {
   readonly random: Random
   readonly authorizer: Authorizer
   readonly kubelets: KubeletConnector | undefined
+  /** Throws if somebody refuses the connection. */
+  admit?(attempt: ConnectAttempt): Promise<void>
   /** A connection to a pod or to a node's other ports. */
   dial(address: { readonly host: string; readonly port: number }, signal: AbortSignal): Promise<Duplex>
 }

@@ -2,7 +2,13 @@ import type { KubernetesObject } from '../../../api/meta/object.ts'
 import type { CelVariables } from '../../cel/compile.ts'
 import { type CelValue, fromJson } from '../../cel/values.ts'
 import { Activation } from '../matching/activation.ts'
-import { type CostLimit, type Expressions, isCelFailure, POLICY_VARIABLES } from '../matching/expressions.ts'
+import {
+  type CostLimit,
+  type Expressions,
+  isCelFailure,
+  POLICY_VARIABLES,
+  type VariableTypes,
+} from '../matching/expressions.ts'
 import type { Compiled } from '../matching/match-conditions.ts'
 import { seenAs } from '../matching/seen-request.ts'
 import { namespaceOf } from '../matching/selectors.ts'
@@ -20,8 +26,9 @@ export interface CompiledPolicy {
   readonly variables: CompiledVariables
 }
 
-export function compilePolicy(expressions: Expressions, spec: PolicySpec): CompiledPolicy {
-  const base = spec.paramKind ? POLICY_VARIABLES : WITHOUT_PARAMS
+/** `known` are types of variables of which more is known than that they are there. */
+export function compilePolicy(expressions: Expressions, spec: PolicySpec, known: VariableTypes = NONE): CompiledPolicy {
+  const base = new Map([...(spec.paramKind ? POLICY_VARIABLES : WITHOUT_PARAMS), ...known])
   const conditions = (spec.matchConditions ?? []).map(({ expression: text }) => ({
     text,
     program: attempt(() => expressions.compile(text, base, ['bool'])),
@@ -29,6 +36,7 @@ export function compilePolicy(expressions: Expressions, spec: PolicySpec): Compi
   return { conditions, variables: compileVariables(expressions, spec.variables ?? [], base) }
 }
 
+const NONE: VariableTypes = new Map()
 const WITHOUT_PARAMS = new Map([...POLICY_VARIABLES].filter(([name]) => name !== 'params'))
 
 /** The values of everything that the expressions of one invocation can speak of. */

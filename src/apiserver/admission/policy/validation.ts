@@ -1,6 +1,6 @@
 import type { ValidatingAdmissionPolicySpec, Validation } from '../../../api/generated/admissionregistration-v1.ts'
 import type { CelVariables } from '../../cel/compile.ts'
-import { CostLimit, type Expressions, isCelFailure } from '../matching/expressions.ts'
+import { CostLimit, type Expressions, isCelFailure, type VariableTypes } from '../matching/expressions.ts'
 import { type Compiled, conditionsHold } from '../matching/match-conditions.ts'
 import type { AdmissionRequest } from '../plugin.ts'
 import type { Invocation, PolicyContext } from './dispatch.ts'
@@ -37,8 +37,12 @@ const NO_OBJECTION: Verdict = { refusals: [], annotations: new Map() }
 const MAX_MESSAGE = 5 * 1024
 const MAX_ANNOTATION = 10 * 1024
 
-export function compileValidatingPolicy(expressions: Expressions, spec: Spec): CompiledValidatingPolicy {
-  const common = compilePolicy(expressions, spec)
+export function compileValidatingPolicy(
+  expressions: Expressions,
+  spec: Spec,
+  known?: VariableTypes,
+): CompiledValidatingPolicy {
+  const common = compilePolicy(expressions, spec, known)
   const { types } = common.variables
   // Messages and what is told to the audit log cannot ask for rights.
   const plain = new Map([...types].filter(([name]) => name !== 'authorizer'))
