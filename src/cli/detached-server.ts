@@ -2,7 +2,8 @@ import { closeSync, writeSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import { createLogger, type LogLevel } from '../base/log.ts'
 import { explain } from './explain.ts'
-import { type ServerSettings, serveCluster, stopRequested } from './server-process.ts'
+import { serve } from './serve.ts'
+import { type ServerSettings, stopRequested } from './server-process.ts'
 import { READY_FD, type StartReport } from './start-report.ts'
 
 /** The detached process: settings come as its argument, the start report leaves by the pipe, logs go to the file. */
@@ -16,7 +17,7 @@ export async function runDetachedServer(): Promise<void> {
     write: (line) => void process.stdout.write(line),
   })
   try {
-    const serving = await serveCluster(settings, log)
+    const serving = await serve(settings, log, process.argv[1]!)
     const stop = stopRequested()
     report({ ready: serving.server })
     log.info('stopping', { signal: await stop })

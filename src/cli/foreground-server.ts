@@ -6,7 +6,8 @@ import { type Instance, logPath } from './instance/instance.ts'
 import { prepareLogFile } from './instance/log-file.ts'
 
 export { explain } from './explain.ts'
-export { serveCluster, stopRequested } from './server-process.ts'
+export { serve } from './serve.ts'
+export { stopRequested } from './server-process.ts'
 
 export async function openServerLog(instance: Instance): Promise<Logger> {
   await prepareLogFile(instance)

@@ -37,6 +37,10 @@ export interface ServerSettings {
   readonly runtime?: NodeRuntime
   readonly proxyMode?: string
   readonly network?: string
+  /** Nobody asked for nodes: where none can run, there are none. */
+  readonly nodesOptional?: boolean
+  /** This process is in a user namespace made for it: see rootless.ts. */
+  readonly isInside?: boolean
 }
 
 export interface ServingCluster extends AsyncDisposable {
@@ -105,7 +109,8 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
   ])
   const { proxyMode = 'nftables', network = 'host-gw' } = settings
   const entry = nodeEntry()
-  return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network })
+  const rootless = settings.isInside ?? false
+  return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network, rootless })
 }
 
 /** Beside the program that runs now, in the package as in a build. */

@@ -83,7 +83,8 @@ export class LocalNodes {
     if (names.length === 0) return
     const stopping = names.map((name) => stopNode({ name, dataDir: join(dataDir, 'nodes', name) }, clock, log))
     await Promise.all(stopping)
-    await LocalNetwork.removeLeft(options.linux, clusterId(dataDir))
+    // Without root the network was inside a namespace that went with its last process.
+    if (process.getuid?.() === 0) await LocalNetwork.removeLeft(options.linux, clusterId(dataDir))
   }
 
   async #startNode({ name, address, namespace }: LocalNode, start: NodesStart): Promise<void> {

@@ -19,6 +19,8 @@ export interface NodeSettings {
   readonly upstreamDns: readonly string[]
   readonly proxyMode: string
   readonly network: string
+  /** Root only in a user namespace of one user. */
+  readonly rootless: boolean
   readonly labels?: Readonly<Record<string, string>>
 }
 

@@ -18,6 +18,8 @@ export interface RealNodesOptions {
   readonly proxyMode: string
   /** How pods of different nodes reach each other: `host-gw`, `vxlan`. */
   readonly network: string
+  /** This process is root only in a user namespace of one user. */
+  readonly rootless?: boolean
 }
 
 /** As kubelets know the API server. */
@@ -30,7 +32,7 @@ const LOAD_BALANCER_POOL = '10.98.0.0/24'
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
   options: ClusterOptions & { readonly dataDir: string },
-  { count, entry, linux, proxyMode, network }: RealNodesOptions,
+  { count, entry, linux, proxyMode, network, rootless = false }: RealNodesOptions,
 ): Promise<Cluster> {
   const { clock = systemClock, log = silentLogger, dataDir, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
   const clusterCidrs = clusterCidrsFor(count)
@@ -57,6 +59,7 @@ export async function startClusterWithNodes(
         upstreamDns: upstreamServers(),
         proxyMode,
         network,
+        rootless,
       },
     })
   } catch (error) {

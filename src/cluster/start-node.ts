@@ -101,6 +101,7 @@ async function startParts(
     ...common,
     dir: imagesDir(dataDir),
     agent: agents.host,
+    rootless: settings.rootless,
     registries: gateway === undefined ? {} : { loopback: gateway, insecure: [gateway] },
     inUse: async () => (await runtime.listContainers()).map(({ imageId }) => imageId),
   })
@@ -108,6 +109,7 @@ async function startParts(
     await startBuiltinRuntime({
       ...common,
       stateDir: join(dataDir, 'containers'),
+      rootless: settings.rootless,
       network: sandboxNetwork(network.podNetwork),
       images: allImages(hostImage(imagesDir(dataDir)), store),
       cgroupRoot: nodeCgroupRoot(dataDir),

@@ -94,7 +94,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...nodesOf(options, saved),
   }
   try {
-    await (options.detach ? background(settings, serverEntry, options) : foreground(settings, options))
+    await (options.detach ? background(settings, serverEntry, options) : foreground(settings, serverEntry, options))
   } catch (error) {
     // Two starts at the same time: the one that came second finds the first.
     const other = await findServer(instance)
@@ -125,11 +125,11 @@ async function background(settings: ServerSettings, serverEntry: string, options
   say(`  sampan logs -f${flags}\n  sampan down${flags}`)
 }
 
-async function foreground(settings: ServerSettings, options: UpOptions): Promise<void> {
+async function foreground(settings: ServerSettings, serverEntry: string, options: UpOptions): Promise<void> {
   const waiting = progress('starting the cluster')
-  const { explain, openServerLog, serveCluster, stopRequested } = await import('../foreground-server.ts')
+  const { explain, openServerLog, serve, stopRequested } = await import('../foreground-server.ts')
   const log = await openServerLog(settings.instance)
-  const serving = await serveCluster(settings, log)
+  const serving = await serve(settings, log, serverEntry)
     .catch((error: unknown) => {
       throw explain(error, settings)
     })
@@ -233,7 +233,7 @@ function nodesArgument(text: string): number {
 function nodesOf(
   options: UpOptions,
   saved: Settings,
-): Pick<ServerSettings, 'nodes' | 'runtime' | 'proxyMode' | 'network'> {
+): Pick<ServerSettings, 'nodes' | 'nodesOptional' | 'runtime' | 'proxyMode' | 'network'> {
   const why = whyNoRealNodes()
   const runtime = options.runtime ?? saved.runtime ?? (why === undefined ? 'builtin' : 'simulated')
   const asked = options.nodes ?? (options.runtime === undefined ? saved.nodes : (saved.nodes ?? 1))
@@ -243,6 +243,7 @@ function nodesOf(
   const network = options.network ?? saved.network
   return {
     nodes: asked ?? (why === undefined ? 1 : 0),
+    ...(asked === undefined && { nodesOptional: true }),
     runtime,
     ...(proxyMode !== undefined && { proxyMode }),
     ...(network !== undefined && { network }),
@@ -255,7 +256,6 @@ function whyNoRealNodes(): CliError | undefined {
   if (process.platform !== 'linux') {
     return new CliError(`real pods need Linux, this is ${process.platform}`, [simulated])
   }
-  if (process.getuid?.() !== 0) return new CliError('real pods need root', ['Try: sudo sampan up', simulated])
   return undefined
 }
 
