@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Container, Node, Pod, Secret } from '../api/generated/core-v1.ts'
 import { parseResolvConf, podDns } from './environment/dns.ts'
+import { parseEnvFile } from './environment/env-file.ts'
 import { expand, expandStrictly } from './environment/expansion.ts'
 import { kernelHostname, podHostname } from './environment/hostname.ts'
 import { evictionOrder, storageLimitEviction } from './eviction/eviction.ts'
@@ -40,6 +41,22 @@ describe('expansion', () => {
   it.each(['$(NONE)', 'a/$(EMPTY)'])('%s is no path', (text) => {
     expect(() => expandStrictly(text, (name) => ({ EMPTY: '' })[name])).toThrow(/^missing value for "/)
   })
+})
+
+describe('env files', () => {
+  it.each<[string, Record<string, string>]>([
+    ['', {}],
+    ["# comment\n\n  A='1'\nB='two words' # more\n", { A: '1', B: 'two words' }],
+    ["A='first\nsecond'\nB=''", { A: 'first\nsecond', B: '' }],
+    ['A=\'$B \\n "x"\'', { A: '$B \\n "x"' }],
+  ])('%j', (text, expected) => expect(Object.fromEntries(parseEnvFile(text))).toEqual(expected))
+
+  it.each([
+    ['A=1', "line 1: want NAME='value'"],
+    ["\nA = '1'", "line 2: want NAME='value'"],
+    ["A='1", 'line 1: the value of A has no closing quote'],
+    ["A='1'x", 'line 1: unexpected text after the value of A'],
+  ])('%j is refused', (text, message) => expect(() => parseEnvFile(text)).toThrow(message))
 })
 
 describe('back-off', () => {
@@ -157,6 +174,7 @@ describe('admission', () => {
   }
   const tolerations = [{ key: 'down', operator: 'Exists' }]
   const port = { containers: [{ name: 'main', image: 'a', ports: [{ containerPort: 80, hostPort: 80 }] }] }
+  const sysctl = (name: string) => ({ securityContext: { sysctls: [{ name, value: '1' }] } })
   it.each<[string, Partial<NonNullable<Pod['spec']>>, Pod[], string | undefined]>([
     ['fits', { tolerations }, [], undefined],
     ['too much memory', { tolerations, containers: [asking({ memory: '2Gi' })] }, [], 'OutOfmemory'],
@@ -170,6 +188,9 @@ describe('admission', () => {
     ['another zone', { tolerations, nodeSelector: { zone: 'b' } }, [], 'NodeAffinity'],
     ['a port that is taken', { tolerations, ...port }, [pod(port, 'b')], 'NodePorts'],
     ['a taint', {}, [], 'TaintToleration'],
+    ['an unsafe sysctl', sysctl('kernel.msgmax'), [], 'SysctlForbidden'],
+    ['a sysctl of the node', { ...sysctl('net.ipv4.tcp_rmem'), hostNetwork: true }, [], 'SysctlForbidden'],
+    ['a safe sysctl', { tolerations, ...sysctl('net/ipv4/tcp_rmem') }, [], undefined],
   ])('%s', (_, spec, others, reason) => {
     expect(admitPod(pod(spec), node, others)?.reason).toBe(reason)
   })

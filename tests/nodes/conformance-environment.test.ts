@@ -130,6 +130,24 @@ const ROWS: Row[] = [
     lines: ['text'],
   },
   {
+    name: 'from-a-file',
+    container: {
+      ...ENV,
+      env: [
+        { name: 'COLOR', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'of.env', key: 'COLOR' } } },
+        { name: 'NONE', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'no.env', key: 'X', optional: true } } },
+      ],
+    },
+    spec: {
+      volumes: [{ name: 'v', emptyDir: {} }],
+      initContainers: [
+        sh(`echo "COLOR='red'" > /v/of.env`, { name: 'writer', volumeMounts: [{ name: 'v', mountPath: '/v' }] }),
+      ],
+    },
+    lines: ['COLOR=red'],
+    matches: [/^(?![\s\S]*^NONE=)/m],
+  },
+  {
     name: 'services',
     container: ENV,
     lines: ['DOOR_SERVICE_PORT=8765', 'DOOR_SERVICE_PORT_WEB=8765', 'DOOR_PORT_8765_TCP_PORT=8765'],

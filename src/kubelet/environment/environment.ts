@@ -3,10 +3,12 @@ import type {
   Container,
   EnvFromSource,
   EnvVarSource,
+  FileKeySelector,
   Node,
   Pod,
   Secret,
 } from '../../api/generated/core-v1.ts'
+import { parseEnvFile } from './env-file.ts'
 import { expand } from './expansion.ts'
 import { type PodAddresses, podField, resourceField } from './field-values.ts'
 
@@ -23,6 +25,8 @@ export interface EnvironmentInput {
   readonly addresses: PodAddresses
   readonly services: ReadonlyMap<string, string>
   readonly source: ConfigSource
+  /** A file of one of the pod's volumes; undefined: there is none. */
+  readonly volumeFile?: (volume: string, file: string) => Promise<string | undefined>
   /** Told the names that could not be used. */
   readonly onInvalidNames?: (names: readonly string[], from: string) => void
 }
@@ -93,6 +97,7 @@ async function variableOf(from: EnvVarSource, input: EnvironmentInput): Promise<
     if (text === undefined && !optional) throw new Error(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`)
     return text
   }
+  if (from.fileKeyRef) return fileVariable(from.fileKeyRef, input)
   if (!from.secretKeyRef) return undefined
   const { name = '', key, optional } = from.secretKeyRef
   const found = await source.secret(namespace, name)
@@ -100,6 +105,22 @@ async function variableOf(from: EnvVarSource, input: EnvironmentInput): Promise<
   const text = found?.data?.[key]
   if (text === undefined && !optional) throw new Error(`couldn't find key ${key} in Secret ${namespace}/${name}`)
   return text === undefined ? undefined : decode(text)
+}
+
+async function fileVariable({ volumeName, path, key, optional }: FileKeySelector, input: EnvironmentInput) {
+  const text = await input.volumeFile?.(volumeName, path)
+  if (text === undefined && !optional) throw new Error(`couldn't find env file "${path}" in volume "${volumeName}"`)
+  const found = text === undefined ? undefined : parsed(text, path).get(key)
+  if (found === undefined && !optional) throw new Error(`environment variable key "${key}" not found in file "${path}"`)
+  return found
+}
+
+function parsed(text: string, path: string): Map<string, string> {
+  try {
+    return parseEnvFile(text)
+  } catch (error) {
+    throw new Error(`couldn't parse env file "${path}": ${(error as Error).message}`)
+  }
 }
 
 export function containerOf({ spec }: Pod, name: string): Container {

@@ -5,6 +5,7 @@ import type { Image } from '../../container-runtime/image-service.ts'
 import { containerEnvironment } from '../environment/environment.ts'
 import { expand } from '../environment/expansion.ts'
 import { serviceEnvironment } from '../environment/service-environment.ts'
+import { readVolumeFile } from '../volumes/sub-path.ts'
 import type { MountedVolume } from '../volumes/volume-plugin.ts'
 import { containerMounts } from './container-mounts.ts'
 import { containerLogPath } from './pod-paths.ts'
@@ -67,7 +68,10 @@ export async function containerConfig(context: WorkerContext, input: ContainerIn
   }
 }
 
-function environmentOf(context: WorkerContext, { pod, container, podIPs }: ContainerInput) {
+/** Larger files hold something else than variables. */
+const MAX_ENV_FILE = 64 * 1024
+
+function environmentOf(context: WorkerContext, { pod, container, podIPs, volumes }: ContainerInput) {
   const { namespace = '' } = pod.metadata
   return containerEnvironment({
     pod,
@@ -76,6 +80,10 @@ function environmentOf(context: WorkerContext, { pod, container, podIPs }: Conta
     addresses: { podIPs, hostIPs: context.hostIPs() },
     services: serviceEnvironment(context.services(), namespace, pod.spec?.enableServiceLinks !== false),
     source: context.source,
+    volumeFile: async (volume, file) => {
+      const mounted = volumes.get(volume)
+      return mounted && readVolumeFile(mounted.path, file, MAX_ENV_FILE)
+    },
     onInvalidNames: (names, from) =>
       context.events.event(
         podReference(pod),

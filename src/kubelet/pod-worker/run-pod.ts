@@ -1,4 +1,6 @@
 import type { Container } from '../../api/generated/core-v1.ts'
+import { runtimeClassKind } from '../../api/kinds/node/runtime-class.ts'
+import { ApiError } from '../../api/meta/api-error.ts'
 import { VolumeError } from '../volumes/pod-volumes.ts'
 import { killContainer, killGrace } from './kill-container.ts'
 import { type PodActions, podActions } from './pod-actions.ts'
@@ -77,7 +79,7 @@ async function stopOldSandboxes(state: PodState): Promise<void> {
 async function createSandbox(state: PodState, attempt: number): Promise<void> {
   const { context, pod } = state
   try {
-    await context.runtime.runPodSandbox(sandboxConfig(pod, attempt, context))
+    await context.runtime.runPodSandbox(sandboxConfig(pod, attempt, context, await runtimeHandler(state)))
   } catch (error) {
     const message = `Failed to create pod sandbox: ${(error as Error).message}`
     context.events.event(podReference(pod), 'Warning', 'FailedCreatePodSandBox', message)
@@ -85,6 +87,20 @@ async function createSandbox(state: PodState, attempt: number): Promise<void> {
   }
   await state.refresh()
   state.report()
+}
+
+/** The runtime's own word for the class that the pod asks for. */
+async function runtimeHandler({ pod, context }: PodState): Promise<string> {
+  const name = pod.spec?.runtimeClassName
+  if (!name) return ''
+  const found = await context.client
+    .resource(runtimeClassKind)
+    .get(name)
+    .catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 404) throw new Error(`RuntimeClass "${name}" not found`)
+      throw error
+    })
+  return found.handler
 }
 
 function podIPsOf({ pod, runtime, context }: PodState): readonly string[] {

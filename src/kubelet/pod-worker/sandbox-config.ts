@@ -12,7 +12,13 @@ export interface SandboxSettings {
   readonly podLogsDir: string
 }
 
-export function sandboxConfig(pod: Pod, attempt: number, { dns, podLogsDir }: SandboxSettings): PodSandboxConfig {
+export function sandboxConfig(
+  pod: Pod,
+  attempt: number,
+  settings: SandboxSettings,
+  runtimeHandler = '',
+): PodSandboxConfig {
+  const { dns, podLogsDir } = settings
   const { name = '', namespace = '', uid = '' } = pod.metadata
   const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
   return {
@@ -27,7 +33,7 @@ export function sandboxConfig(pod: Pod, attempt: number, { dns, podLogsDir }: Sa
     resources: podResources(pod),
     sysctls: Object.fromEntries((pod.spec?.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
     namespaces: podNamespaces(pod),
-    ...(pod.spec?.runtimeClassName && { runtimeHandler: pod.spec.runtimeClassName }),
+    ...(runtimeHandler && { runtimeHandler }),
   }
 }
 

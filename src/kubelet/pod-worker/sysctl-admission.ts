@@ -18,7 +18,8 @@ const SAFE = new Set([
 ])
 
 /** Names may be written with slashes, as the kernel's files are. */
-const dotted = (name: string) => (/^[^.]*\//.test(name) ? name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : name)
+const dotted = (name: string) =>
+  /^[^.]*\//.test(name) ? name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : name
 
 export function checkSysctls({ spec }: Pod): Rejection | undefined {
   for (const { name: written } of spec?.securityContext?.sysctls ?? []) {

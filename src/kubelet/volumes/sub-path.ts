@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /** Linux has no name for it in Node: a handle to a place, without reading what is there. */
@@ -12,6 +12,29 @@ const O_PATH = 0o10000000
 export async function openSubPath(volume: string, subPath: string): Promise<FileHandle> {
   const base = await realpath(volume)
   const target = await realpath(await madeBelow(base, subPath))
+  return openBelow(base, target)
+}
+
+/** A file of a volume; undefined where there is none. What is no plain file, or too large, is refused. */
+export async function readVolumeFile(volume: string, file: string, maxBytes: number): Promise<string | undefined> {
+  const base = await realpath(volume)
+  const target = await realpath(path.join(base, file)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (target === undefined) return undefined
+  const handle = await openBelow(base, target)
+  try {
+    const found = await handle.stat()
+    if (!found.isFile()) throw new Error(`"${file}" is not a file`)
+    if (found.size > maxBytes) throw new Error(`"${file}" is larger than ${maxBytes} bytes`)
+    return await readFile(`/proc/self/fd/${handle.fd}`, 'utf8')
+  } finally {
+    await handle.close()
+  }
+}
+
+async function openBelow(base: string, target: string): Promise<FileHandle> {
   if (!isBelow(base, target)) throw new Error(`subpath "${target}" not within volume path "${base}"`)
   let handle = await open(base, O_PATH | constants.O_DIRECTORY)
   for (const part of path.relative(base, target).split('/').filter(Boolean)) {
