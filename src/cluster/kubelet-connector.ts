@@ -8,6 +8,8 @@ import type { ClusterCertificates, KeyPair } from './certificates.ts'
 import { API_SERVER_KUBELET_CLIENT, issueClientCertificate } from './identities.ts'
 
 const DIAL_TIMEOUT_MS = 30_000
+/** A stream may be silent for hours; one whose node vanished shall not stay for ever. */
+const KEEP_ALIVE_MS = 15_000
 
 /** Reaches kubelets where their nodes say they listen, by TLS; each side shows a certificate of the cluster. */
 export function kubeletConnector(certificates: Promise<ClusterCertificates>, clock: Clock): KubeletConnector {
@@ -29,6 +31,7 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
       const session = insecure ? undefined : sessions.get(key)
       const socket = connect({ ...address, ...pair, ca, rejectUnauthorized: !insecure, ...(session && { session }) })
       socket.setNoDelay(true)
+      socket.setKeepAlive(true, KEEP_ALIVE_MS)
       if (!insecure) socket.on('session', (fresh: Buffer) => sessions.set(key, fresh))
       return connected(socket, clock, signal)
     },

@@ -12,6 +12,7 @@ import { type Cluster, startCluster } from '../../src/cluster/start-cluster.ts'
 import type { ContainerRuntime, ExecOptions, ExecSession } from '../../src/container-runtime/runtime.ts'
 import { simulatedRuntime } from '../../src/container-runtime/simulated-runtime.ts'
 import { startKubelet } from '../../src/kubelet/kubelet.ts'
+import type { Mounter } from '../../src/kubelet/mounter.ts'
 
 const PODS = { group: '', version: 'v1', plural: 'pods', namespaced: true }
 
@@ -23,7 +24,14 @@ export interface StreamingNode extends AsyncDisposable {
   run(name: string, spec?: Partial<NonNullable<Pod['spec']>>): Promise<void>
 }
 
-export async function startStreamingNode(): Promise<StreamingNode> {
+/** With another runtime its containers are what that makes of them. */
+export interface RealContainers {
+  readonly runtime: ContainerRuntime
+  readonly mounter: Mounter
+  readonly image: string
+}
+
+export async function startStreamingNode(real?: RealContainers): Promise<StreamingNode> {
   const cluster = await startCluster({ controllers: false, scheduler: false, nodes: [{ name: 'simulated' }] })
   const rootDir = mkdtempSync(path.join(tmpdir(), 'sampan-streaming-'))
   const common = { clock: systemClock, random: systemRandom, log: silentLogger }
@@ -35,7 +43,8 @@ export async function startStreamingNode(): Promise<StreamingNode> {
     ...common,
     transport: cluster.transport,
     nodeName: 'node-1',
-    runtime: withProcesses(simulated, happened),
+    runtime: real?.runtime ?? withProcesses(simulated, happened),
+    ...(real && { mounter: real.mounter }),
     rootDir,
     nodeAddresses: ['127.0.0.1'],
     clusterDns: ['10.96.0.10'],
@@ -52,7 +61,7 @@ export async function startStreamingNode(): Promise<StreamingNode> {
     cluster,
     happened,
     async run(name, spec = {}) {
-      const containers = spec.containers ?? [{ name: 'main', image: 'busybox' }]
+      const containers = spec.containers ?? [{ name: 'main', image: real?.image ?? 'busybox' }]
       await pods.create({
         apiVersion: 'v1',
         kind: 'Pod',

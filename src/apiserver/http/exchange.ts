@@ -11,6 +11,7 @@ export const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 /** So that nobody holds a place among the requests in work for ever. */
 const BODY_TIMEOUT_MS = 60_000
+const KEEP_ALIVE_MS = 15_000
 
 export type ResponseHeaders = Record<string, string | number | string[]>
 
@@ -252,14 +253,18 @@ export class Http1Exchange implements Exchange {
 
 /** A request for another protocol. As long as nobody takes it over it is answered like any other, and closed. */
 export function upgradeExchange(request: IncomingMessage, socket: TLSSocket, head: Buffer): Exchange {
+  // Such connections may be silent for hours; one whose client vanished shall not stay for ever.
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
   const response = new ServerResponse(request)
   response.assignSocket(socket)
   response.shouldKeepAlive = false
   response.on('finish', () => socket.end())
-  return new Http1Exchange(request, response, () => {
+  const exchange: Http1Exchange = new Http1Exchange(request, response, () => {
     response.detachSocket(socket)
+    exchange.status = 101
     return { request, socket, head }
   })
+  return exchange
 }
 
 /** Errors of a stream mean that the client is gone; `close` follows and is what we act on. */
