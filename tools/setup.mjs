@@ -38,6 +38,7 @@ const PROGRAMS = [
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
   { program: 'docker-registry', package: 'docker-registry', for: 'pulling images from a real registry' },
   { program: 'setfattr', package: 'attr', for: 'files with capabilities in images' },
+  { program: 'zstd', package: 'zstd', for: 'image layers of that compression' },
   { program: 'skopeo', package: 'skopeo', for: 'pushing images in all their forms' },
 ]
 

@@ -42,7 +42,7 @@ export class ImageIndex {
   }
 }
 
-/** The records with this image added: names it takes are taken from others. */
+/** The records with this image added, its new names first; they are taken from others. */
 export function withImage(records: readonly ImageRecord[], added: ImageRecord): ImageRecord[] {
   const known = records.find(({ id }) => id === added.id)
   const kept = known?.removed ? undefined : known
@@ -52,8 +52,8 @@ export function withImage(records: readonly ImageRecord[], added: ImageRecord): 
       const tags = record.tags.filter((tag) => !added.tags.includes(tag))
       return tags.length === record.tags.length ? record : { ...record, tags }
     })
-  const union = (a: readonly string[] = [], b: readonly string[]) => [...new Set([...a, ...b])]
-  return [...others, { ...added, tags: union(kept?.tags, added.tags), digests: union(kept?.digests, added.digests) }]
+  const union = (a: readonly string[], b: readonly string[] = []) => [...new Set([...a, ...b])]
+  return [...others, { ...added, tags: union(added.tags, kept?.tags), digests: union(added.digests, kept?.digests) }]
 }
 
 const repositoryOf = (name: string) => name.replace(/(:[^/:@]+)?(@.*)?$/, '')
