@@ -14,6 +14,7 @@ import { serviceProxySection } from './sections/service-proxy.ts'
 import { startSection } from './sections/start.ts'
 import { storeSection } from './sections/store.ts'
 import { watchSection } from './sections/watch.ts'
+import { webhookSection } from './sections/webhook.ts'
 
 /** npm run bench [-- --quick] [section...] */
 
@@ -26,6 +27,7 @@ const SECTIONS: readonly Section[] = [
   memorySection,
   growthSection,
   securitySection,
+  webhookSection,
   schedulerSection,
   podNetworkSection,
   containerRuntimeSection,
