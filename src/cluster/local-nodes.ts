@@ -93,6 +93,8 @@ export class LocalNodes {
     const { server, certificates } = start
     await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
     const settings: NodeSettings = { ...start.settings, name, dataDir, address, machineAddress: this.gateway }
+    // Without root a new start is in another network: nodes of an earlier one cannot be reached.
+    if (settings.rootless) await stopNode(settings, clock, log)
     const node = new NodeProcess({ settings, namespace, entry, linux, clock, log })
     this.#processes.push(node)
     await node.start()

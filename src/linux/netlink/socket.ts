@@ -27,6 +27,8 @@ const AF_NETLINK = 16
 const SOCK_RAW = 3
 const SOCK_CLOEXEC = 0o2000000
 const SOL_SOCKET = 1
+const SO_SNDBUF = 7
+const SO_RCVBUF = 8
 const SO_SNDBUFFORCE = 32
 const SO_RCVBUFFORCE = 33
 const SOL_NETLINK = 270
@@ -36,6 +38,7 @@ const NETLINK_EXT_ACK = 11
 const NETLINK_GET_STRICT_CHK = 12
 const MSG_DONTWAIT = 0x40
 const EINTR = 4
+const EPERM = 1
 const EBADF = 9
 const EAGAIN = 11
 const ENOBUFS = 105
@@ -76,7 +79,7 @@ export class NetlinkSocket implements Disposable {
       // Old kernels lack some of them; answers are then less precise, not wrong.
       linuxCalls().setsockopt(this.fd, SOL_NETLINK, option, int32(1))
     }
-    if (options.receiveBufferBytes) this.setOption(SOL_SOCKET, SO_RCVBUFFORCE, options.receiveBufferBytes)
+    if (options.receiveBufferBytes) this.setBuffer(SO_RCVBUFFORCE, SO_RCVBUF, options.receiveBufferBytes)
   }
 
   join(group: number): void {
@@ -180,7 +183,13 @@ export class NetlinkSocket implements Disposable {
     if (!this.open) throw new LinuxError(EBADF, 'netlink send')
     if (length + 4096 <= this.sendBufferBytes) return
     this.sendBufferBytes = Math.max(1 << 18, length * 2)
-    this.setOption(SOL_SOCKET, SO_SNDBUFFORCE, this.sendBufferBytes)
+    this.setBuffer(SO_SNDBUFFORCE, SO_SNDBUF, this.sendBufferBytes)
+  }
+
+  /** Root in a user namespace may not go beyond the system's limit. */
+  private setBuffer(forced: number, limited: number, size: number): void {
+    const set = (option: number) => linuxCalls().setsockopt(this.fd, SOL_SOCKET, option, int32(size))
+    if (set(forced) === -EPERM) checked(set(limited), `netlink socket option ${limited}`)
   }
 
   private setOption(level: number, option: number, value: number): void {
