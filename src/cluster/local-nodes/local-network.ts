@@ -52,6 +52,8 @@ export class LocalNetwork {
   /** Makes the bridge, or finds the one that an earlier process made. */
   static async open(options: LocalNetworkOptions): Promise<LocalNetwork> {
     using network = options.linux.openRtnetlink()
+    // Down in a network that was made for this process.
+    network.changeLink(LOOPBACK_INDEX, { up: true })
     const name = bridgeName(options.id)
     const bridge = network.link(name) ?? network.addLink({ kind: 'bridge', name, up: true })
     const known = network.addresses().find(({ link, address }) => link === bridge.index && !address.includes(':'))
