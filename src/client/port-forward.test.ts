@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createWebSocketStream, WebSocket } from 'ws'
+import { WebSocket } from 'ws'
 import { systemClock } from '../base/clock.ts'
 import { spdyConnection } from '../base/spdy.ts'
 import { dialPortForward, servePortForward } from './port-forward.ts'
@@ -50,22 +50,12 @@ test('a port where nobody listens', async () => {
   await expect(text(connection)).rejects.toThrow('ECONNREFUSED')
 })
 
-describe('SPDY in WebSocket messages', () => {
-  async function tunnel() {
-    const socket = new WebSocket(`ws://${url}`, {
-      headers: { 'Sec-WebSocket-Protocol': 'SPDY/3.1+portforward.k8s.io' },
-    })
-    // The client of this test did not ask in the way that it knows, so it takes the answer for an error.
-    const stream = createWebSocketStream(socket)
-    stream.on('error', () => {})
-    return { socket, stream }
-  }
-
-  test('is agreed to by its name', async () => {
-    const { socket } = await tunnel()
-    const [error] = (await once(socket, 'error')) as [Error]
-    expect(error.message).toContain('subprotocol')
-  })
+test('SPDY in WebSocket messages is agreed to by its name', async () => {
+  const headers = { 'Sec-WebSocket-Protocol': 'SPDY/3.1+portforward.k8s.io' }
+  const socket = new WebSocket(`ws://${url}`, { headers })
+  // The name has a slash, so this client cannot ask for it properly, and takes the answer for an error.
+  const [error] = (await once(socket, 'error')) as [Error]
+  expect(error.message).toBe('Server sent a subprotocol but none was requested')
 })
 
 describe('streams', () => {

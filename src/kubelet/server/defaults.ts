@@ -1,6 +1,4 @@
-import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubeletAccess } from './kubelet-server.ts'
-import type { UpgradeHandler } from './stream-request.ts'
 
 const ADMINISTRATORS = new Set(['system:masters', 'kubeadm:cluster-admins'])
 const API_SERVER = 'kube-apiserver-kubelet-client'
@@ -8,7 +6,3 @@ const API_SERVER = 'kube-apiserver-kubelet-client'
 /** Who may ask a kubelet where nobody decides: administrators and the API server. */
 export const isAdministrator = ({ user }: KubeletAccess): boolean =>
   user.name === API_SERVER || user.groups.some((group) => ADMINISTRATORS.has(group))
-
-export const refuseUpgrade: UpgradeHandler = () => {
-  throw new ApiError(501, 'NotImplemented', 'this kubelet does not speak the protocols of exec and port-forward')
-}
