@@ -4,12 +4,14 @@
  */
 import type * as Dgram from 'node:dgram'
 import type * as Net from 'node:net'
+import type { Clock } from '../../base/clock.ts'
 import type { RelayAnswer, RelayListener, RelayMessage, RelayTarget, RelayTargets } from './relay.ts'
 
 export interface RelayModules {
   readonly net: Pick<typeof Net, 'createServer' | 'connect'>
   readonly dgram: Pick<typeof Dgram, 'createSocket'>
   readonly answer: (answer: RelayAnswer) => void
+  readonly after: Clock['after']
   /** Milliseconds that only grow. */
   readonly now: () => number
 }
@@ -93,25 +95,26 @@ export class NodeRelay {
     }
     const timeout = timeouts[Math.min(attempt, timeouts.length - 1)]!
     const upstream = this.#modules.net.connect({
-      ...{ host: target.ip, port: target.port, timeout },
+      ...{ host: target.ip, port: target.port },
       ...{ allowHalfOpen: true, noDelay: true },
     })
     let isDecided = false
     const next = () => {
       if (isDecided) return
       isDecided = true
+      timer.cancel()
       client.off('close', next)
       upstream.destroy()
       this.#dial(listening, client, address, attempt + 1)
     }
+    const timer = this.#modules.after(timeout, next)
     upstream.once('error', next)
-    upstream.once('timeout', next)
     client.once('close', next)
     upstream.once('connect', () => {
       if (isDecided) return
       isDecided = true
       client.off('close', next)
-      upstream.setTimeout(0)
+      timer.cancel()
       this.#join(client, upstream)
     })
   }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import type { Clock, Timer } from '../../base/clock.ts'
+import { type Clock, systemClock, type Timer } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { NetworkNamespace } from '../../linux/network-namespace.ts'
 import { NodeRelay } from './node-relay.ts'
@@ -28,7 +28,9 @@ if (workerData.namespace !== undefined) {
   const setns = koffi.load(null).func('int setns(int fd, int type)')
   if (setns(workerData.namespace, ${CLONE_NEWNET}) !== 0) throw new Error('setns: errno ' + koffi.errno())
 }
+const clock = { ${systemClock.after.toString()} }
 const relay = new NodeRelay({
+  after: clock.after,
   net: require('node:net'),
   dgram: require('node:dgram'),
   answer: (answer) => parentPort.postMessage(answer),
