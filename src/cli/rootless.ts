@@ -99,10 +99,20 @@ async function whenServing(instance: Instance, ended: Promise<void>): Promise<Ru
   })
   for (const end = systemClock.now() + START_PATIENCE; !hasEnded && systemClock.now() < end; ) {
     const server = await findServer(instance)
-    if (server && server.url !== '') return server
+    if (server && server.url !== '' && (await isOpen(apiSocketPath(instance)))) return server
     await systemClock.sleep(INTERVAL)
   }
   throw new CliError('the server ended during its start', [`Its log: sampan logs${flagsOf(instance)}`])
+}
+
+function isOpen(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path }, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
 }
 
 const environment = () =>
