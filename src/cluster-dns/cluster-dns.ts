@@ -9,7 +9,8 @@ import { defaultCorefile } from './corefile/default-corefile.ts'
 import { DnsMetrics } from './dns-metrics.ts'
 import { LiveConfiguration, type LiveContext } from './live-configuration.ts'
 import { KeptAnswers } from './server/batched/kept-answers.ts'
-import { type BatchedSocket, BUFFER_SIZE } from './server/batched/listen-batched.ts'
+import type { ReadyAnswers } from './server/batched/listen-batched.ts'
+import { BUFFER_SIZE } from './server/batched/worker-messages.ts'
 import { createHandler } from './server/handle.ts'
 import { type ListenAddress, type Listening, listen } from './server/listen.ts'
 
@@ -50,7 +51,7 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
     onChange(dependency) {
       if (dependency === undefined) kept.clear()
       else kept.changed(dependency)
-      for (const socket of listening) socket.batched?.serialChanged()
+      for (const socket of listening) socket.ready?.serialChanged()
     },
   }
   const live = new LiveConfiguration(context, options.corefile ?? defaultCorefile(zone))
@@ -60,7 +61,7 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
     onKept: (query, reply) => (live.answersMayBeKept ? kept.keep(query, reply) : undefined),
   })
   const seed = Math.floor(random.next() * 0x7fffffff)
-  const batched = options.batched === false ? undefined : { handle, kept, serial: () => live.serial, seed, log }
+  const batched = { handle, kept, serial: () => live.serial, seed, log }
   const dispose = async () => {
     await Promise.all(listening.map((socket) => socket[Symbol.asyncDispose]()))
     await live[Symbol.asyncDispose]()
@@ -68,9 +69,9 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
   }
   try {
     for (const address of options.listen) {
-      const socket = await listen(address, { handle, clock, log, batched })
+      const socket = await listen(address, { handle, clock, log, batched, byWorker: options.batched ?? true })
       listening.push(socket)
-      if (socket.batched) countReadyAnswers(socket.batched, address.host, kept, context.metrics)
+      if (socket.ready) countReadyAnswers(socket.ready, address.host, kept, context.metrics)
     }
     await live.start()
   } catch (error) {
@@ -81,8 +82,8 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
   return { ports: listening.map(({ port }) => port), [Symbol.asyncDispose]: dispose }
 }
 
-/** What a worker answered by itself is in the figures too. */
-function countReadyAnswers({ hits }: BatchedSocket, host: string, kept: KeptAnswers, metrics: DnsMetrics): void {
+/** What was answered without the plugins is in the figures too. */
+function countReadyAnswers({ hits }: ReadyAnswers, host: string, kept: KeptAnswers, metrics: DnsMetrics): void {
   const told = new Float64Array(hits.length)
   metrics.beforeScrape(() => {
     for (const [what, slot] of kept.slots) {

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { type BatchedOptions, type BatchedSocket, listenBatched } from './batched/listen-batched.ts'
+import { type BatchedOptions, listenBatched, type ReadyAnswers } from './batched/listen-batched.ts'
 import type { Handler } from './handle.ts'
 import { listenTcp } from './tcp.ts'
 import { listenUdp } from './udp.ts'
 
 export interface Listening extends AsyncDisposable {
   readonly port: number
-  /** Where a worker serves. */
-  readonly batched?: BatchedSocket | undefined
+  /** The answers that are kept ready for it. */
+  readonly ready?: ReadyAnswers | undefined
 }
 
 export interface ListenAddress {
@@ -20,8 +20,9 @@ export interface ListenOptions {
   readonly handle: Handler
   readonly clock: Clock
   readonly log: Logger
-  /** Undefined: by Node's own sockets. */
-  readonly batched: BatchedOptions | undefined
+  /** Whether a worker serves, where the system can do that; else Node's own sockets. */
+  readonly byWorker: boolean
+  readonly batched: BatchedOptions
 }
 
 /** Both transports on one port, as DNS has it. */
@@ -31,7 +32,7 @@ export async function listen(address: ListenAddress, options: ListenOptions): Pr
     const udp = await listenByUdp({ ...address, port: tcp.port }, options)
     return {
       port: tcp.port,
-      batched: udp.batched,
+      ready: udp.ready,
       async [Symbol.asyncDispose]() {
         await Promise.all([tcp[Symbol.asyncDispose](), udp[Symbol.asyncDispose]()])
       },
@@ -42,13 +43,16 @@ export async function listen(address: ListenAddress, options: ListenOptions): Pr
   }
 }
 
-async function listenByUdp(address: ListenAddress, { batched, handle, log }: ListenOptions): Promise<Listening> {
-  if (batched && process.platform === 'linux') {
+async function listenByUdp(
+  address: ListenAddress,
+  { byWorker, batched, handle, log }: ListenOptions,
+): Promise<Listening> {
+  if (byWorker && process.platform === 'linux') {
     try {
       return await listenBatched(address, batched)
     } catch (error) {
       log.warn('DNS is served without batches', { error })
     }
   }
-  return listenUdp(address, handle)
+  return listenUdp(address, handle, batched)
 }

@@ -95,7 +95,8 @@ class AnswerStore {
       const old = this.#stale(key)
       if (old) return old
     }
-    this.#store(key, name, reply)
+    // What says itself when it changes is known at once anyway, and never out of date.
+    if (!reply.keep) this.#store(key, name, reply)
     return reply
   }
 
@@ -114,10 +115,7 @@ class AnswerStore {
     const entries = this.#entries[outcome]
     if (entries.size >= capacity) entries.delete(entries.keys().next().value!)
     const now = this.#context.now()
-    // Not `keep`: what comes from here may be older than what it depends on.
-    const { rcode, authoritative, answers, authority, additional } = reply
-    const kept = { rcode, authoritative, answers, authority, additional }
-    entries.set(key, { reply: kept, storedAt: now, expiresAt: now + ttl * 1000 })
+    entries.set(key, { reply, storedAt: now, expiresAt: now + ttl * 1000 })
   }
 
   /** What was known last, if that is not too long ago. */

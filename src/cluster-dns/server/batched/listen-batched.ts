@@ -7,7 +7,7 @@ import type { Handler } from '../handle.ts'
 import type { ListenAddress, Listening } from '../listen.ts'
 import type { KeptAnswers } from './kept-answers.ts'
 import { familyOf, hostOf, portOf, socketAddress } from './socket-address.ts'
-import { type LoopData, SHARED, type SlowQuery, type TableChange } from './worker-messages.ts'
+import { BUFFER_SIZE, type LoopData, SHARED, type SlowQuery, type TableChange } from './worker-messages.ts'
 import { workerProgram } from './worker-program.ts'
 
 export interface BatchedOptions {
@@ -19,7 +19,7 @@ export interface BatchedOptions {
   readonly log: Logger
 }
 
-export interface BatchedSocket {
+export interface ReadyAnswers {
   /** How many answers of each slot of KeptAnswers were given. */
   readonly hits: Float64Array
   serialChanged(): void
@@ -33,8 +33,6 @@ const SOCKET_BUFFER = 1 << 20
 /** A worker is asleep in the kernel for so long at most: the process could not end before. */
 const WAKE_MILLISECONDS = 500
 const BATCH = 64
-/** For queries and answers; longer answers go the slow way, by the main thread. */
-export const BUFFER_SIZE = 2048
 const MAX_WAITING = 10_000
 
 /** Serves by UDP from a worker that answers most queries by itself. Throws where the system cannot do that. */
@@ -75,7 +73,7 @@ export async function listenBatched(address: ListenAddress, options: BatchedOpti
   worker.unref()
   return {
     port: portOf(own),
-    batched: { hits: new Float64Array(shared, SHARED.hitsAt, SHARED.hitSlots), serialChanged },
+    ready: { hits: new Float64Array(shared, SHARED.hitsAt, SHARED.hitSlots), serialChanged },
     async [Symbol.asyncDispose]() {
       options.kept.remove(tell)
       Atomics.store(numbers, SHARED.stop, 1)

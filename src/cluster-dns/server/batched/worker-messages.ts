@@ -29,3 +29,6 @@ export interface SlowQuery {
   /** The socket address of the client, as the kernel writes it. */
   readonly address: Uint8Array
 }
+
+/** For queries and answers; longer answers go the slow way, by the main thread. */
+export const BUFFER_SIZE = 2048
