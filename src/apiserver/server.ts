@@ -19,6 +19,7 @@ import { keepTypesChecked } from './admission/policy-types.ts'
 import { Aggregator } from './aggregation/aggregator.ts'
 import { type FrontProxy, publishAuthentication } from './aggregation/authentication-config-map.ts'
 import { remoteGroups, remoteOpenApi } from './aggregation/documents.ts'
+import { type AuditOptions, Auditor } from './audit/auditor.ts'
 import { MASTERS } from './authorization/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
 import { definitionChecks } from './crd/definition-checks.ts'
@@ -92,6 +93,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly kubelets?: KubeletConnector
   /** How to reach pods; straight through the network of this machine by default. */
   readonly dialEndpoint?: DialEndpoint
+  /** What is written down of requests by the network, and where; nothing by default. */
+  readonly audit?: AuditOptions
   /** By what extension API servers believe this server when it names users. */
   readonly frontProxy?: () => Promise<FrontProxy>
   /** Which resources are encrypted in the store, and how; none by default. */
@@ -174,8 +177,10 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     invalidate()
     aggregator.kindsChanged()
   })
+  const auditor = options.audit && new Auditor(options.audit, clock, log, resolve)
   const router = {
     ...context,
+    auditor,
     log,
     userRates: new UserRates(clock, options.rateLimit),
     flowControl: new FlowControl(clock, metrics, options.concurrency),
@@ -232,6 +237,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       await custom[Symbol.asyncDispose]()
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
+      await auditor?.[Symbol.asyncDispose]()
     },
   }
 }

@@ -91,7 +91,8 @@ function runWatch(
   return pending?.finally(leave)
 }
 
-function resourceVerb(method: string, info: ResourceInfo, query: string): string {
+/** The verb of a request as policies name it. */
+export function resourceVerb(method: string, info: ResourceInfo, query: string): string {
   const verbs = VERBS[method]
   if (!verbs) return method.toLowerCase()
   const verb = info.name === '' ? verbs[1] : verbs[0]

@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import { type ApiError, badRequest, requestTooLarge, timeout } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Upgrade } from '../../client/remote-command.ts'
+import type { UserInfo } from '../identity.ts'
 
 /** Larger bodies are refused: no object may be bigger than the store takes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -28,6 +29,8 @@ export interface Exchange {
   readonly status: number
   /** Sent with the answer, whatever it is. */
   answerHeaders: Readonly<Record<string, string>> | undefined
+  /** Where an audit log is kept: what is to be written down of this request besides. */
+  readonly audit?: AuditNotes
   /** To be called when all that is left to do is to wait for what others do. */
   whenStarted: (() => void) | undefined
   /** The whole body; a client that does not send it in time is refused. */
@@ -41,6 +44,12 @@ export interface Exchange {
   relay(status: number, headers: ResponseHeaders): Writable
   /** Set if the client wants to go on with another protocol; taken over, the connection is the caller's. */
   readonly takeOver: (() => Upgrade) | undefined
+}
+
+export interface AuditNotes {
+  annotate(key: string, value: string): void
+  /** The sender acts as somebody else. */
+  actingAs(user: UserInfo): void
 }
 
 export interface ResponseStream {

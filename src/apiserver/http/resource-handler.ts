@@ -209,6 +209,7 @@ class HttpResourceRequest implements ResourceRequest {
   readonly user: UserInfo
   readonly userAgent: string
   readonly warnings: string[] = []
+  readonly annotate: ResourceRequest['annotate']
   body: RequestBody | undefined = undefined
   patchType: PatchType | undefined = undefined
 
@@ -220,6 +221,8 @@ class HttpResourceRequest implements ResourceRequest {
     this.query = query
     this.user = user
     this.userAgent = exchange.headers['user-agent'] ?? ''
+    const { audit } = exchange
+    this.annotate = audit && ((key, value) => audit.annotate(key, value))
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApiError, internalError, pathNotFound } from '../../api/meta/api-error.ts'
 import type { Logger } from '../../base/log.ts'
+import type { Auditor } from '../audit/auditor.ts'
 import type { Authenticator } from '../authentication/authenticator.ts'
 import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
 import { authorize } from '../authorization/authorizer.ts'
@@ -23,10 +24,16 @@ export interface RouterContext extends NetworkContext {
   readonly log: Logger
   readonly userRates: UserRates
   readonly flowControl: FlowControl
+  readonly auditor?: Auditor | undefined
 }
 
-/** The way of every request: whatever fails leaves as a Status. */
+/** The way of every request, written down where that is asked for. */
 export function route(context: RouterContext, exchange: Exchange): void | Promise<void> {
+  return context.auditor ? context.auditor.observe(context, exchange, answer) : answer(context, exchange)
+}
+
+/** Whatever fails leaves as a Status. */
+function answer(context: RouterContext, exchange: Exchange): void | Promise<void> {
   const fail = (error: unknown) => sendError(exchange, toApiError(error, context.log, exchange))
   try {
     return dispatch(context, exchange)?.catch(fail)
@@ -63,6 +70,7 @@ function serve(
   query: string,
   user: UserInfo,
 ): void | Promise<void> {
+  exchange.audit?.actingAs(user)
   context.userRates.take(user)
   const info = parsePath(path)
   return withSeats(context.flowControl, context.machinery.feed, { exchange, info, path, query, user }, () =>

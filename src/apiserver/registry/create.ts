@@ -144,6 +144,7 @@ function admissionRequest(
     dryRun: options.dryRun,
     options: admissionOptions('CreateOptions', request, options),
     warn: (message) => request.warnings.push(message),
+    ...(request.annotate && { annotate: request.annotate }),
     also: reserved.also,
   }
 }

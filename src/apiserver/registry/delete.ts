@@ -150,6 +150,7 @@ async function admitDeletion(
     dryRun: options.dryRun,
     options: deleteOptionsOf(options),
     warn: (message: string) => request.warnings.push(message),
+    ...(request.annotate && { annotate: request.annotate }),
   }
   await machinery.admission.admit(admission)
   await machinery.admission.validate(admission)

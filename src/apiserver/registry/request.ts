@@ -19,6 +19,8 @@ export interface ResourceRequest {
   readonly patchType?: PatchType | undefined
   /** Collected for the `Warning` headers of the answer. */
   readonly warnings: string[]
+  /** Tells the audit log, where there is one. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
 }
 
 /** What was sent: bytes from the network (YAML is parsed on arrival), or an object from a caller in this process. */

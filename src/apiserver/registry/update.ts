@@ -223,6 +223,7 @@ function admissionRequest(
     dryRun: options.dryRun,
     options: admissionOptions(request.patchType ? 'PatchOptions' : 'UpdateOptions', request, options),
     warn: (message) => request.warnings.push(message),
+    ...(request.annotate && { annotate: request.annotate }),
     also: reserved.also,
   }
 }

@@ -81,6 +81,7 @@ async function admitBinding(
     user: request.user,
     dryRun,
     warn: (message) => request.warnings.push(message),
+    ...(request.annotate && { annotate: request.annotate }),
   }
   await machinery.admission.admit(admission)
   await machinery.admission.validate(admission)

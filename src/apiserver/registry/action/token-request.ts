@@ -74,6 +74,7 @@ async function admit(machinery: Machinery, request: ResourceRequest, asked: Toke
     user: request.user,
     dryRun,
     warn: (message: string) => request.warnings.push(message),
+    ...(request.annotate && { annotate: request.annotate }),
   }
   await machinery.admission.admit(admission)
   await machinery.admission.validate(admission)

@@ -1,0 +1,88 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { resourceVerb } from '../flow-control/take-seats.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { parsePath, type RequestInfo } from '../http/request-info.ts'
+import type { RouterContext } from '../http/router.ts'
+import type { ResolveService } from '../webhook-client/call-webhook.ts'
+import { AuditedExchange } from './audited-exchange.ts'
+import { type AuditContext, AuditedRequest } from './audited-request.ts'
+import type { AuditBackend } from './event.ts'
+import { type AuditLogOptions, LogBackend } from './log-backend.ts'
+import { type AuditPolicy, policyEvaluator } from './policy.ts'
+import { type AuditWebhookOptions, WebhookBackend } from './webhook-backend.ts'
+
+export interface AuditOptions {
+  readonly policy: AuditPolicy
+  readonly log?: AuditLogOptions
+  readonly webhook?: AuditWebhookOptions
+}
+
+/** Writes down who did what, as the policy says. */
+export class Auditor implements AsyncDisposable {
+  readonly #backends: readonly AuditBackend[]
+  readonly #context: AuditContext
+
+  constructor(options: AuditOptions, clock: Clock, log: Logger, resolve: ResolveService) {
+    const evaluate = policyEvaluator(options.policy)
+    this.#backends = [
+      ...(options.log ? [new LogBackend(options.log, clock, log)] : []),
+      ...(options.webhook ? [new WebhookBackend(options.webhook, clock, log, resolve)] : []),
+    ]
+    const write: AuditContext['write'] = (event) => {
+      const line = JSON.stringify(event)
+      for (const backend of this.#backends) backend.write(line)
+    }
+    this.#context = { clock, evaluate, write }
+  }
+
+  /** Follows a request through the router. */
+  observe(
+    context: RouterContext,
+    exchange: Exchange,
+    run: (context: RouterContext, exchange: Exchange) => void | Promise<void>,
+  ): void | Promise<void> {
+    const { info, verb } = describe(exchange)
+    const audit = new AuditedRequest(this.#context, exchange, info, verb)
+    const observed: RouterContext = {
+      ...context,
+      authorizer: audit.noting(context.authorizer),
+      authenticator: {
+        authenticateToken: (token, audiences) => context.authenticator.authenticateToken(token, audiences),
+        authenticate(asked) {
+          const user = context.authenticator.authenticate(asked)
+          if (!(user instanceof Promise)) {
+            audit.identified(user)
+            return user
+          }
+          return user.then((late) => {
+            audit.identified(late)
+            return late
+          })
+        },
+      },
+    }
+    const outcome = run(observed, new AuditedExchange(exchange, audit))
+    if (outcome) return outcome.finally(() => audit.complete())
+    audit.complete()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const backend of this.#backends) await backend[Symbol.asyncDispose]()
+  }
+}
+
+function describe({ method, url }: Exchange): { info: RequestInfo; verb: string } {
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  try {
+    const info = parsePath(path)
+    return {
+      info,
+      verb: info.isResource ? resourceVerb(method, info, mark < 0 ? '' : url.slice(mark + 1)) : method.toLowerCase(),
+    }
+  } catch {
+    // A path that cannot be read is refused later; that is written down as well.
+    return { info: { isResource: false, path }, verb: method.toLowerCase() }
+  }
+}
