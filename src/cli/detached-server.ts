@@ -20,7 +20,8 @@ export async function runDetachedServer(): Promise<void> {
     const serving = await serve(settings, log, process.argv[1]!)
     const stop = stopRequested()
     report({ ready: serving.server })
-    log.info('stopping', { signal: await stop })
+    const signal = await Promise.race([stop, ...(serving.ended ? [serving.ended] : [])])
+    log.info('stopping', { signal })
     await serving[Symbol.asyncDispose]()
     log.info('stopped')
   } catch (error) {

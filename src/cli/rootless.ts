@@ -32,6 +32,7 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
     const server = await whenServing(instance, ended)
     return {
       server,
+      ended,
       async [Symbol.asyncDispose]() {
         child.kill('SIGTERM')
         await ended

@@ -45,6 +45,8 @@ export interface ServerSettings {
 
 export interface ServingCluster extends AsyncDisposable {
   readonly server: RunningServer
+  /** Resolves if it ended by itself, or was ended by others. */
+  readonly ended?: Promise<void>
 }
 
 /** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */

@@ -140,7 +140,7 @@ async function foreground(settings: ServerSettings, serverEntry: string, options
     announce(settings, serving.server)
     if (options.demo) await Promise.race([demo(settings), stop])
     say(`\n${colours.dim('Ctrl-C stops the cluster.')}`)
-    await stop
+    await Promise.race([stop, ...(serving.ended ? [serving.ended] : [])])
     say(`\nStopping …`)
   } finally {
     await serving[Symbol.asyncDispose]()
