@@ -58,8 +58,10 @@ export function runDemo(options: ConnectOptions): Promise<void> {
     say()
     if (ready) success(`The demo runs: Service ${NAME}, three pods, at ${where}`)
     else say(`The demo is on its way; see ${colours.bold('kubectl get pods')}`)
+    // Without root the cluster's addresses are in a network of their own.
+    const reach = process.getuid?.() === 0 ? `curl ${where}` : `kubectl port-forward service/${NAME} 8080:80`
     say(
-      `\n${colours.bold('Try')}\n  curl ${where}\n  kubectl get endpoints ${NAME}\n  kubectl delete pod -l app=${NAME} --wait=false`,
+      `\n${colours.bold('Try')}\n  ${reach}\n  kubectl get endpoints ${NAME}\n  kubectl delete pod -l app=${NAME} --wait=false`,
     )
   })
 }

@@ -11,7 +11,7 @@ import { LOOPBACK_INDEX } from '../../src/linux/rtnetlink.ts'
 import type { Ran } from './cluster.ts'
 import { kubectl } from './kubectl.ts'
 
-const CLI = process.env.SAMPAN_CLI ?? path.resolve(import.meta.dirname, '..', '..', 'dist', 'bin', 'sampan.js')
+export const CLI = process.env.SAMPAN_CLI ?? path.resolve(import.meta.dirname, '..', '..', 'dist', 'bin', 'sampan.js')
 const TIME_LIMIT = 120_000
 let made = 0
 
