@@ -62,7 +62,8 @@ describe.each([
       endpoints: [{ addresses: ['fd00::5'], hostname: 'db-0', conditions: { ready: true } }],
     })
     dns = await startClusterDns({
-      transport: client.transport,
+      // As the node does: with no more rights than it has.
+      transport: plane.server.transport({ name: 'system:coredns', groups: ['system:authenticated'] }, 'test'),
       clock: systemClock,
       random: systemRandom,
       log,
