@@ -51,23 +51,19 @@ export function admissionExtensions(context: ExtensionContext, authorizer: Autho
     conditions: new MatchConditions(kinds, authorizer),
   }
   const policies = { ...context, authorizer, namespaces: webhooks.namespaces, equivalents: new EquivalentKinds(kinds) }
+  const validating = lister<ValidatingAdmissionPolicy>(GROUP, 'validatingadmissionpolicies')
+  const mutating = lister<MutatingAdmissionPolicy>(GROUP, 'mutatingadmissionpolicies')
   return [
-    registrationChecks,
+    registrationChecks({ kinds, authorizer, policies: { validating, mutating } }),
     mutatingAdmissionPolicy(
       policies,
-      boundPolicies(
-        lister<MutatingAdmissionPolicy>(GROUP, 'mutatingadmissionpolicies'),
-        lister<MutatingAdmissionPolicyBinding>(GROUP, 'mutatingadmissionpolicybindings'),
-      ),
+      boundPolicies(mutating, lister<MutatingAdmissionPolicyBinding>(GROUP, 'mutatingadmissionpolicybindings')),
       new PolicyMetrics(context.metrics, 'mutating'),
     ),
     mutatingAdmissionWebhook(webhooks, lister<MutatingWebhookConfiguration>(GROUP, 'mutatingwebhookconfigurations')),
     validatingAdmissionPolicy(
       policies,
-      boundPolicies(
-        lister<ValidatingAdmissionPolicy>(GROUP, 'validatingadmissionpolicies'),
-        lister<ValidatingAdmissionPolicyBinding>(GROUP, 'validatingadmissionpolicybindings'),
-      ),
+      boundPolicies(validating, lister<ValidatingAdmissionPolicyBinding>(GROUP, 'validatingadmissionpolicybindings')),
       new PolicyMetrics(context.metrics, 'validating'),
     ),
     validatingAdmissionWebhook(

@@ -8,31 +8,36 @@ import { type FieldError, invalid } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
+import { type ParamPermissionContext, paramProblems } from './policy/param-permission.ts'
 
 const WEBHOOKS = FieldPath.root('webhooks')
 
-/** Expressions of webhooks and policies must compile. What was let in once stays. */
-export const registrationChecks: AdmissionPlugin = {
-  name: 'AdmissionRegistrationChecks',
-  validate(request) {
-    const { kind, subresource, draft, name } = request
-    if (kind.group !== 'admissionregistration.k8s.io' || subresource !== '' || !draft) return
-    return findProblems(request).then((errors) => {
-      if (errors.length > 0) throw invalidObject(kind, name, errors)
-    })
-  },
+/** Expressions of webhooks and policies must compile, and who writes a policy must be able to read its parameters. */
+export function registrationChecks(context: ParamPermissionContext): AdmissionPlugin {
+  return {
+    name: 'AdmissionRegistrationChecks',
+    validate(request) {
+      const { kind, subresource, draft, name } = request
+      if (kind.group !== 'admissionregistration.k8s.io' || subresource !== '' || !draft) return
+      return findProblems(context, request).then((errors) => {
+        if (errors.length > 0) throw invalidObject(kind, name, errors)
+      })
+    },
+  }
 }
 
-async function findProblems({ kind, draft, old }: AdmissionRequest): Promise<FieldError[]> {
+/** What was let in once stays. */
+async function findProblems(context: ParamPermissionContext, request: AdmissionRequest): Promise<FieldError[]> {
+  const { kind, draft, old } = request
   switch (kind.plural) {
     case 'mutatingwebhookconfigurations':
     case 'validatingwebhookconfigurations':
       return webhookProblems(draft!, old)
     case 'validatingadmissionpolicies':
     case 'mutatingadmissionpolicies':
-      return policyProblems(kind.plural, draft!, old)
+      return [...(await policyProblems(kind.plural, draft!, old)), ...(await paramProblems(context, request))]
     default:
-      return []
+      return paramProblems(context, request)
   }
 }
 
