@@ -5,13 +5,15 @@
 import type * as Dgram from 'node:dgram'
 import type * as Net from 'node:net'
 import type { Clock } from '../../base/clock.ts'
-import type { RelayAnswer, RelayListener, RelayMessage, RelayTarget, RelayTargets } from './relay.ts'
+import type { EndpointTurns } from './endpoint-turns.ts'
+import type { RelayAnswer, RelayListener, RelayMessage, RelayTargets } from './relay.ts'
 
 export interface RelayModules {
   readonly net: Pick<typeof Net, 'createServer' | 'connect'>
   readonly dgram: Pick<typeof Dgram, 'createSocket'>
   readonly answer: (answer: RelayAnswer) => void
   readonly after: Clock['after']
+  readonly createTurns: (targets: RelayTargets) => EndpointTurns
   /** Milliseconds that only grow. */
   readonly now: () => number
 }
@@ -23,10 +25,7 @@ interface UdpFlow {
 }
 
 interface Listening {
-  targets: RelayTargets
-  /** Whose turn it is. */
-  next: number
-  readonly clients: Map<string, { target: string; lastUsed: number }>
+  readonly turns: EndpointTurns
   readonly flows: Map<string, UdpFlow>
   close(): void
 }
@@ -65,7 +64,7 @@ export class NodeRelay {
   }
 
   #listening({ endpoints, affinityMs }: RelayTargets, close: () => void): Listening {
-    return { targets: { endpoints, affinityMs }, next: 0, clients: new Map(), flows: new Map(), close }
+    return { turns: this.#modules.createTurns({ endpoints, affinityMs }), flows: new Map(), close }
   }
 
   #openTcp(listener: RelayListener): void {
@@ -88,8 +87,8 @@ export class NodeRelay {
   /** One endpoint after the other until one answers. */
   #dial(listening: Listening, client: Net.Socket, address: string, attempt: number): void {
     const timeouts = NodeRelay.DIAL_TIMEOUTS_MS
-    const target = this.#choose(listening, address, attempt > 0)
-    if (!target || client.destroyed || attempt >= Math.max(timeouts.length, listening.targets.endpoints.length)) {
+    const target = listening.turns.choose(address, attempt > 0)
+    if (!target || client.destroyed || attempt >= Math.max(timeouts.length, listening.turns.count)) {
       client.resetAndDestroy()
       return
     }
@@ -160,7 +159,7 @@ export class NodeRelay {
       known.socket.send(packet)
       return
     }
-    const target = this.#choose(listening, from.address, false)
+    const target = listening.turns.choose(from.address, false)
     if (!target) return
     const upstream = this.#modules.dgram.createSocket(family === 'IPv4' ? 'udp4' : 'udp6')
     const flow: UdpFlow = { socket: upstream, target: `${target.ip} ${target.port}`, lastUsed: this.#modules.now() }
@@ -182,35 +181,13 @@ export class NodeRelay {
     flow.socket.close()
   }
 
-  /** In turn, unless the client has an endpoint that is still one and has not failed it. */
-  #choose(listening: Listening, address: string, hasFailed: boolean): RelayTarget | undefined {
-    const { endpoints, affinityMs } = listening.targets
-    const now = this.#modules.now()
-    if (affinityMs > 0 && !hasFailed) {
-      const known = listening.clients.get(address)
-      const isFresh = known !== undefined && now - known.lastUsed < affinityMs
-      const target = isFresh ? endpoints.find(({ ip, port }) => `${ip} ${port}` === known.target) : undefined
-      if (target) {
-        known!.lastUsed = now
-        return target
-      }
-    }
-    const target = endpoints[listening.next % Math.max(1, endpoints.length)]
-    listening.next = (listening.next + 1) % Math.max(1, endpoints.length)
-    if (target && affinityMs > 0)
-      listening.clients.set(address, { target: `${target.ip} ${target.port}`, lastUsed: now })
-    return target
-  }
-
   #change(id: string, targets: RelayTargets): void {
     const listening = this.#listeners.get(id)
     if (!listening) return
-    listening.targets = targets
-    const left = new Set(targets.endpoints.map(({ ip, port }) => `${ip} ${port}`))
+    listening.turns.change(targets)
     for (const [client, flow] of listening.flows) {
-      if (!left.has(flow.target)) this.#endFlow(listening, client, flow)
+      if (!listening.turns.has(flow.target)) this.#endFlow(listening, client, flow)
     }
-    if (targets.affinityMs === 0) listening.clients.clear()
   }
 
   #close(id: string): void {
@@ -227,10 +204,7 @@ export class NodeRelay {
       for (const [client, flow] of listening.flows) {
         if (now - flow.lastUsed > NodeRelay.UDP_IDLE_MS) this.#endFlow(listening, client, flow)
       }
-      const { affinityMs } = listening.targets
-      for (const [client, { lastUsed }] of listening.clients) {
-        if (now - lastUsed > affinityMs) listening.clients.delete(client)
-      }
+      listening.turns.sweep()
     }
   }
 }

@@ -1,6 +1,9 @@
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/log.ts'
 import { relayContract } from './relay.contract.ts'
-import { WorkerRelay } from './worker-relay.ts'
+import { startNodeRelay, startRelay } from './start-relay.ts'
 
-relayContract('on sockets of Node', () => new WorkerRelay({ clock: systemClock, log: silentLogger }))
+const options = { clock: systemClock, log: silentLogger }
+
+relayContract('on sockets of Node', () => startNodeRelay(options))
+relayContract('TCP by epoll and splice', () => startRelay(options))

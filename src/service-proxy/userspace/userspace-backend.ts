@@ -3,7 +3,7 @@ import { NftablesBackend, type PortSource } from '../nftables/nftables-backend.t
 import type { ServicePortKey } from '../service-port.ts'
 import { Listeners } from './listeners.ts'
 import type { Relay } from './relay.ts'
-import { WorkerRelay } from './worker-relay.ts'
+import { startRelay } from './start-relay.ts'
 
 export const USERSPACE_TABLE_NAME = 'sampan-userspace'
 
@@ -27,7 +27,7 @@ export class UserspaceBackend implements ServiceProxyBackend {
   constructor(options: BackendOptions, settings: UserspaceSettings) {
     this.listeners = new Listeners(options.node.nodeIPs)
     this.#rules = new NftablesBackend(options, USERSPACE_TABLE_NAME)
-    this.#startRelay = settings.startRelay ?? (() => new WorkerRelay(options))
+    this.#startRelay = settings.startRelay ?? (() => startRelay(options))
   }
 
   unsupported(): string | undefined {

@@ -1,66 +1,35 @@
-import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import { type Clock, systemClock, type Timer } from '../../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { NetworkNamespace } from '../../linux/network-namespace.ts'
-import { NodeRelay } from './node-relay.ts'
 import type { Relay, RelayAnswer, RelayListener, RelayMessage, RelayTargets } from './relay.ts'
 
 export interface WorkerRelayOptions {
-  readonly namespace?: NetworkNamespace
   readonly clock: Clock
   readonly log: Logger
+  /** The text of the worker. */
+  readonly program: string
+  readonly workerData: object
+  /** Tells a worker that sleeps in the kernel of a message. */
+  readonly wake?: () => void
+  readonly ended?: () => void
 }
 
-const CLONE_NEWNET = 0x40000000
 const SWEEP_MS = 1000
-
-/**
- * The worker as text: the same from sources, from a bundle and in tests, where a worker could not load TypeScript. Its
- * thread enters the node's namespace for ever, so that every socket it makes is there.
- */
-const workerProgram = () => `
-'use strict'
-const { parentPort, workerData } = require('node:worker_threads')
-const NodeRelay = ${NodeRelay.toString()}
-if (workerData.namespace !== undefined) {
-  const koffi = require(workerData.koffi)
-  const setns = koffi.load(null).func('int setns(int fd, int type)')
-  if (setns(workerData.namespace, ${CLONE_NEWNET}) !== 0) throw new Error('setns: errno ' + koffi.errno())
-}
-const clock = { ${systemClock.after.toString()} }
-const relay = new NodeRelay({
-  after: clock.after,
-  net: require('node:net'),
-  dgram: require('node:dgram'),
-  answer: (answer) => parentPort.postMessage(answer),
-  now: () => performance.now(),
-})
-parentPort.on('message', (message) => {
-  relay.handle(message)
-  if (message.op === 'stop') parentPort.close()
-})
-`
 
 /** In a worker: a busy proxy never delays the rest of the node, nor the rest the proxy. */
 export class WorkerRelay implements Relay {
   onFailure: (() => void) | undefined
+  readonly #options: WorkerRelayOptions
   readonly #worker: Worker
-  readonly #clock: Clock
   readonly #opening = new Map<string, { resolve(port: number): void; reject(error: Error): void }>()
   #timer: Timer | undefined
   #isStopped = false
+  #hasEnded = false
 
-  constructor({ namespace, clock, log }: WorkerRelayOptions) {
-    this.#clock = clock
-    const workerData = namespace && {
-      namespace: namespace.fd,
-      koffi: createRequire(import.meta.url).resolve('koffi'),
-    }
-    this.#worker = new Worker(workerProgram(), {
-      ...{ eval: true, execArgv: [], name: 'service-proxy' },
-      workerData: workerData ?? {},
-    })
+  constructor(options: WorkerRelayOptions) {
+    this.#options = options
+    const { program, workerData, log } = options
+    this.#worker = new Worker(program, { eval: true, execArgv: [], name: 'service-proxy', workerData })
     this.#worker.on('message', (answer: RelayAnswer) => this.#answered(answer))
     this.#worker.on('error', (error) => log.error('the proxy in user space failed', { error }))
     this.#worker.on('exit', () => this.#ended())
@@ -93,7 +62,9 @@ export class WorkerRelay implements Relay {
   }
 
   #tell(message: RelayMessage): void {
+    if (this.#hasEnded) return
     this.#worker.postMessage(message)
+    this.#options.wake?.()
   }
 
   #answered(answer: RelayAnswer): void {
@@ -105,7 +76,9 @@ export class WorkerRelay implements Relay {
   }
 
   #ended(): void {
+    this.#hasEnded = true
     this.#timer?.cancel()
+    this.#options.ended?.()
     for (const { reject } of this.#opening.values()) reject(new Error('the proxy in user space has ended'))
     this.#opening.clear()
     if (!this.#isStopped) this.onFailure?.()
@@ -113,7 +86,7 @@ export class WorkerRelay implements Relay {
   }
 
   #sweepLater(): void {
-    this.#timer = this.#clock
+    this.#timer = this.#options.clock
       .after(SWEEP_MS, () => {
         this.#tell({ op: 'sweep' })
         this.#sweepLater()
