@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import type { RegistryAuth } from '../../src/container-runtime/image-service.ts'
 import { type ImageStore, type ImageStoreOptions, openImageStore } from '../../src/container-runtime/image-store.ts'
 import { type TestEntry, testTar } from '../../src/container-runtime/images/unpack/tar-entries.contract.ts'
-import { buildImage, type ImageLayer } from '../tools/build-image.ts'
+import { buildImage, type ImageLayer, ownArchitecture } from '../tools/build-image.ts'
 import { FakeRegistry } from '../tools/fake-registry.ts'
 
 let scratch: string
@@ -39,8 +39,10 @@ const open = (options: Partial<ImageStoreOptions> = {}) =>
   })
 
 const random = randomBytes(300_000)
+let served = 0
+const lastLayout = () => path.join(scratch, `layout-${served}`)
 function serve(layers: readonly ImageLayer[] = [layerOf({ name: 'file', data: random })]): void {
-  const to = mkdtempSync(path.join(scratch, 'layout-'))
+  const to = path.join(scratch, `layout-${++served}`)
   buildImage({ to, name: 'test.local/app:1', layers })
   registry.serve(to, '1')
 }
@@ -283,6 +285,49 @@ describe('a registry that lies', () => {
     await expect(store.pull(reference)).rejects.toThrow('wrong diff id calculated on extraction')
     await expectNothing()
   })
+})
+
+test('an index gives the image of this machine, and the digest of the index', async () => {
+  serve()
+  const manifests = JSON.parse(readFileSync(path.join(lastLayout(), 'index.json'), 'utf8')) as {
+    manifests: { digest: string }[]
+  }
+  const [ours] = manifests.manifests
+  const other = registry.put(Buffer.from('{}'), 'application/json')
+  const entry = (digest: string, os: string, architecture: string) => ({
+    ...ours,
+    digest,
+    platform: { os, architecture },
+  })
+  const index = JSON.stringify({
+    schemaVersion: 2,
+    manifests: [
+      entry(other, 'linux', 's390x'),
+      entry(other, 'unknown', 'unknown'),
+      entry(ours!.digest, 'linux', ownArchitecture()),
+    ],
+  })
+  const digest = registry.put(Buffer.from(index), 'application/vnd.oci.image.index.v1+json')
+  registry.tag('1', digest)
+  const image = await store.pull(reference)
+  expect(image.repoDigests).toEqual([`${registry.address}/app@${digest}`])
+  expect((await store.pull(`${registry.address}/app@${digest}`)).id).toBe(image.id)
+  expect((await fileOf()).equals(random)).toBe(true)
+})
+
+test('two pulls of one image are one; a mirror is asked first, without the credentials', async () => {
+  serve()
+  store = await open({ registries: { mirrors: { 'registry.example': [`http://${registry.address}`] } } })
+  const auth = { username: 'jane', password: 'secret' }
+  registry.misbehave = ({ headers }, response) => {
+    if (headers.authorization) response.writeHead(400).end()
+    return headers.authorization !== undefined
+  }
+  const pull = () => store.pull('registry.example/app:1', { auth })
+  const [first, second] = await Promise.all([pull(), pull()])
+  expect(first).toBe(second)
+  expect(first.repoTags).toEqual(['registry.example/app:1'])
+  expect(registry.requests.filter(({ url }) => url.includes('/manifests/'))).toHaveLength(1)
 })
 
 test('zstd', async () => {

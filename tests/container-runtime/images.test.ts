@@ -127,7 +127,7 @@ asRoot('image store', () => {
       expect(await store.list()).toEqual([])
     })
 
-    test('an index gives the image of this machine; a tag that moves leaves the old image without it', async () => {
+    test('a tag that moves leaves the old image without it', async () => {
       const reference = `${registry.address}/moving:latest`
       await registry.push(`oci:${build([{ tar: testTar([{ name: 'v', data: '1' }]) }]).folder}`, 'moving:latest')
       const first = await store.pull(reference)
@@ -310,7 +310,7 @@ asRoot('image store', () => {
       const root = path.join(scratch, 'node-root')
       mkdirSync(path.join(root, 'bin'), { recursive: true })
       execFileSync('cp', [process.execPath, path.join(root, 'bin', 'node')])
-      await store.import(build([{ folder: root }], 'test.local/node:1').folder)
+      await store.import(build([{ folder: root, compression: 'none' }], 'test.local/node:1').folder)
       execFileSync('cmp', [process.execPath, path.join(await merged('test.local/node:1'), 'bin', 'node')])
     })
 
@@ -347,6 +347,17 @@ asRoot('image store', () => {
       await other.collect()
       await expect(other.content(image.id)).rejects.toMatchObject({ code: 'NotFound' })
       expect(layersLeft()).toEqual([])
+    })
+
+    test('what a process without knowledge of containers removes, the other clears away', async () => {
+      const image = build([{ tar: testTar([{ name: 'a', data: '1' }]) }])
+      await store.import(image.folder)
+      const dir = path.join(scratch, 'store')
+      const other = await openImageStore({ dir, clock: systemClock, log: silentLogger, agent: agents.host })
+      await other.remove('test.local/app:1')
+      expect(layersLeft()).toHaveLength(1)
+      expect(await store.list()).toEqual([])
+      await expect.poll(layersLeft).toEqual([])
     })
 
     test('what a killed process left is cleared, and harms nobody', async () => {

@@ -40,6 +40,7 @@ export class ImageStore implements ImageService, ImageContents {
   readonly #parts: ImageStoreParts
   readonly #brigade: LayerBrigade
   readonly #pulls = new SharedWork<Image, PullProgress>()
+  #isCollecting = false
 
   constructor(parts: ImageStoreParts) {
     this.#parts = parts
@@ -47,6 +48,7 @@ export class ImageStore implements ImageService, ImageContents {
   }
 
   async list(): Promise<readonly Image[]> {
+    this.#collectWhatOthersRemoved()
     return this.#records().flatMap((record) => this.#image(record) ?? [])
   }
 
@@ -114,6 +116,18 @@ export class ImageStore implements ImageService, ImageContents {
   async collect(): Promise<void> {
     const { inUse } = this.#parts
     if (inUse) await sweep(this.#parts, inUse)
+  }
+
+  /** Another process removes names only; who lists now and then, as the kubelet does, clears away after it. */
+  #collectWhatOthersRemoved(): void {
+    const { index, log } = this.#parts
+    if (this.#isCollecting || !index.read().some(({ removed }) => removed)) return
+    this.#isCollecting = true
+    this.collect()
+      .catch((error) => log.warn('images were not cleared away', { error }))
+      .finally(() => {
+        this.#isCollecting = false
+      })
   }
 
   async #pull(
