@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { processStartTime } from '../base/process-identity.ts'
-import { type Cluster, startCluster } from '../cluster/start-cluster.ts'
+import { type Cluster, type ClusterOptions, startCluster } from '../cluster/start-cluster.ts'
 import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
 import { controlSocketPath, serveControl } from './instance/control.ts'
@@ -17,6 +17,7 @@ import {
   type NodeRuntime,
   type RunningServer,
   releaseServer,
+  type SecurityFiles,
   type Settings,
   updateServer,
   writeSettings,
@@ -30,6 +31,7 @@ export interface ServerSettings {
   readonly instance: Instance
   readonly store: string
   readonly etcd?: EtcdFiles
+  readonly files?: SecurityFiles
   readonly apiPort: number
   readonly kubeconfig?: string
   readonly nodes?: number
@@ -103,6 +105,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     listen: { port: apiPort },
     background,
     log,
+    ...(settings.files && (await securityOptions(settings.files, instance))),
   }
   if (nodes === 0 || runtime === 'simulated') return startCluster({ ...options, nodes })
   const [{ startClusterWithNodes }, { kernelLinux }] = await Promise.all([
@@ -114,6 +117,22 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
   const rootless = settings.isInside ?? false
   return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network, rootless })
 }
+
+/** With a policy and no place for the log, it is beside the cluster's state. */
+async function securityOptions(
+  { auditPolicy, auditLog, encryption }: SecurityFiles,
+  { dataDir }: Instance,
+): Promise<Pick<ClusterOptions, 'audit' | 'encryption'>> {
+  const { parse } = await import('yaml')
+  const read = async <T>(file: string) => parse(await readFile(file, 'utf8')) as T
+  const path = auditLog ?? join(dataDir, 'audit.log')
+  return {
+    ...(auditPolicy && { audit: { policy: await read<AuditPolicy>(auditPolicy), log: { path } } }),
+    ...(encryption && { encryption: await read<NonNullable<ClusterOptions['encryption']>>(encryption) }),
+  }
+}
+
+type AuditPolicy = NonNullable<ClusterOptions['audit']>['policy']
 
 /** Beside the program that runs now, in the package as in a build. */
 const nodeEntry = () => join(dirname(process.argv[1]!), 'sampan-node.js')
@@ -138,11 +157,13 @@ function handlers(cluster: Cluster) {
 }
 
 /** What the next `sampan up` without flags starts from. */
-function chosenOf({ store, etcd, nodes, runtime, proxyMode, network }: ServerSettings, apiPort: number): Settings {
+function chosenOf(settings: ServerSettings, apiPort: number): Settings {
+  const { store, etcd, files, nodes, runtime, proxyMode, network } = settings
   return {
     apiPort,
     store,
     ...(etcd && { etcd }),
+    ...(files && { files }),
     ...(nodes !== undefined && { nodes }),
     ...(runtime && { runtime }),
     ...(proxyMode && { proxyMode }),

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { SecurityOptions } from '../apiserver/security.ts'
-import { type ApiServer, startApiServer } from '../apiserver/server.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../apiserver/server.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Logger, silentLogger } from '../base/log.ts'
 import { type Random, systemRandom } from '../base/random.ts'
@@ -56,6 +56,10 @@ export interface ClusterOptions {
   readonly authentication?: Omit<NonNullable<SecurityOptions['authentication']>, 'serviceAccounts'>
   /** Who decides besides the roles of the cluster. */
   readonly authorization?: NonNullable<SecurityOptions['authorization']>
+  /** What is written down of requests, and where. */
+  readonly audit?: NonNullable<ApiServerOptions['audit']>
+  /** Which resources are encrypted in the store, and how. */
+  readonly encryption?: NonNullable<ApiServerOptions['encryption']>
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -115,6 +119,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         // Connections are made in the real world, also when the cluster lives by another clock.
         kubelets: kubeletConnector(certificates, systemClock),
         disableAdmissionPlugins: pluginsWithoutControllers(options),
+        ...(options.audit && { audit: options.audit }),
+        ...(options.encryption && { encryption: options.encryption }),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...metricsSourceOf(options, loops),
         ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),

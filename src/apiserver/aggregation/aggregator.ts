@@ -31,6 +31,8 @@ export class Aggregator implements AsyncDisposable {
   readonly #context: AggregatorContext
   readonly #queue: WorkQueue
   readonly #workers: Promise<void>[] = []
+  /** Whose documents are under way. */
+  readonly #fetching = new Set<string>()
   #transport: Transport | undefined
   #local: LocalServices | undefined
   #followsServices = false
@@ -143,12 +145,15 @@ export class Aggregator implements AsyncDisposable {
     if (availability.status !== 'True') return this.#queue.addRateLimited(name)
     this.#queue.forget(name)
     this.#queue.addAfter(name, RECHECK_MS)
-    await this.#fetchDocuments(remote)
+    void this.#fetchDocuments(name, remote)
   }
 
-  /** A server without OpenAPI is a server all the same. */
-  async #fetchDocuments(remote: RemoteService): Promise<void> {
+  /** A server without OpenAPI is a server all the same; nobody waits for its documents. */
+  async #fetchDocuments(name: string, remote: RemoteService): Promise<void> {
+    if (this.#fetching.has(name)) return
+    this.#fetching.add(name)
     const [v3, v2] = await Promise.allSettled([fetchV3Location(remote), fetchV2(remote)])
+    this.#fetching.delete(name)
     this.remotes.told(remote, {
       ...(v3.status === 'fulfilled' && { openApiV3: v3.value }),
       ...(v2.status === 'fulfilled' && { openApiV2: v2.value }),

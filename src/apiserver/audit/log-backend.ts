@@ -74,8 +74,9 @@ export class LogBackend implements AuditBackend {
     const extension = extname(this.#path)
     const stem = join(dirname(this.#path), basename(this.#path, extension))
     const time = formatFileTime(this.#clock.now())
-    let aside = `${stem}-${time}${extension}`
-    for (let n = 1; exists(aside); n++) aside = `${stem}-${time}.${n}${extension}`
+    // By name they are in the order of their time, also within a moment.
+    let aside = ''
+    for (let n = 0; n === 0 || exists(aside); n++) aside = `${stem}-${time}-${String(n).padStart(4, '0')}${extension}`
     renameSync(this.#path, aside)
     this.#file = this.#open()
     const old = readdirSync(dirname(this.#path))

@@ -27,6 +27,9 @@ interface UpOptions {
   etcdCa?: string
   etcdCert?: string
   etcdKey?: string
+  auditPolicy?: string
+  auditLog?: string
+  encryptionConfig?: string
   apiPort?: number
   kubeconfig?: string
   nodes?: number
@@ -51,6 +54,9 @@ export function upCommand(serverEntry: string): Command {
     .option('--etcd-ca <file>', 'PEM of the authorities to trust for etcds://')
     .option('--etcd-cert <file>', 'PEM of the client certificate for etcds://')
     .option('--etcd-key <file>', 'PEM of its key')
+    .option('--audit-policy <file>', 'Policy of audit.k8s.io/v1: which requests are written down')
+    .option('--audit-log <file>', 'where to, - for standard output (default: audit.log among its state)')
+    .option('--encryption-config <file>', 'EncryptionConfiguration: what is encrypted in the store, and how')
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
     .option('--nodes <n>', 'worker nodes (default: 1, or 0 where no pods can run)', nodesArgument)
@@ -89,6 +95,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     instance,
     store: options.store ?? saved.store ?? 'embedded',
     ...etcdFiles(options, saved),
+    ...securityFiles(options, saved),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
     ...nodesOf(options, saved),
@@ -112,6 +119,22 @@ function etcdFiles({ etcdCa, etcdCert, etcdKey }: UpOptions, saved: Settings): P
   }
   if (Object.keys(files).length > 0) return { etcd: files }
   return saved.etcd ? { etcd: saved.etcd } : {}
+}
+
+/** A cluster that was encrypted or audited goes on being so. */
+function securityFiles(
+  { auditPolicy, auditLog, encryptionConfig }: UpOptions,
+  saved: Settings,
+): Pick<Settings, 'files'> {
+  if (auditLog !== undefined && (auditPolicy ?? saved.files?.auditPolicy) === undefined)
+    throw new CliError('an audit log needs a policy', ['Say which requests to write down: --audit-policy <file>'])
+  const files = {
+    ...saved.files,
+    ...(auditPolicy !== undefined && { auditPolicy: resolve(auditPolicy) }),
+    ...(auditLog !== undefined && { auditLog: auditLog === '-' ? '-' : resolve(auditLog) }),
+    ...(encryptionConfig !== undefined && { encryption: resolve(encryptionConfig) }),
+  }
+  return Object.keys(files).length > 0 ? { files } : {}
 }
 
 async function background(settings: ServerSettings, serverEntry: string, options: UpOptions): Promise<void> {

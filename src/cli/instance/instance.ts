@@ -34,6 +34,14 @@ export interface Settings {
   readonly runtime?: NodeRuntime
   readonly proxyMode?: string
   readonly network?: string
+  readonly files?: SecurityFiles
+}
+
+/** Files that tell how the API server writes down requests and encrypts what it stores. */
+export interface SecurityFiles {
+  readonly auditPolicy?: string
+  readonly auditLog?: string
+  readonly encryption?: string
 }
 
 /** PEM files for a connection to etcd by TLS. */
