@@ -101,6 +101,7 @@ asRoot('how pods live and end', () => {
       pod('bad-program', { name: 'main', image: IMAGE, command: ['/no/such/program'] }, ALWAYS),
       pod('crashing', sh('exit 1'), ALWAYS),
       pod('lasting', [sh('echo hello; sleep 1000'), sh('sleep 1000', { name: 'other' })], ALWAYS),
+      pod('lines', sh('for i in 1 2 3 4 5; do echo line $i; done')),
       pod('deadline', sh('sleep 1000'), { activeDeadlineSeconds: 300 }),
       pod('memory-hog', sh('node -e "const a=[];for(;;)a.push(Buffer.alloc(1e7,1))"', LITTLE_MEMORY)),
     )
@@ -188,6 +189,19 @@ asRoot('how pods live and end', () => {
     expect(await node.kubectl('logs', 'lasting', '-c', 'main')).toBe('hello\n')
     expect(await node.kubectl('exec', 'lasting', '-c', 'other', '--', 'echo', 'remote', 'execution')).toBe(
       'remote execution\n',
+    )
+  })
+
+  test('logs can be cut, dated and followed from a moment on', async () => {
+    await node.ended(['lines'])
+    const logs = (...args: string[]) => node.kubectl('logs', 'lines', ...args)
+    expect(await logs('--tail=1')).toBe('line 5\n')
+    expect(await logs('--limit-bytes=3')).toBe('lin')
+    expect(await logs('--tail=1', '--timestamps')).toMatch(/^\d{4}-\d\d-\d\dT\S+Z line 5\n$/)
+    expect((await logs('--since=24h')).split('\n')).toHaveLength(6)
+    await eventually(
+      () => logs('--since=1s'),
+      (text) => text === '',
     )
   })
 

@@ -45,7 +45,8 @@ const ROWS: Row[] = [
   },
   {
     name: 'not-privileged',
-    script: 'mount -t tmpfs none /tmp 2>/dev/null || echo refused; (echo 1 > /proc/sys/kernel/domainname) 2>/dev/null || echo locked',
+    script:
+      'mount -t tmpfs none /tmp 2>/dev/null || echo refused; (echo 1 > /proc/sys/kernel/domainname) 2>/dev/null || echo locked',
     wrote: /^refused.*locked$/,
     own: { privileged: false },
   },

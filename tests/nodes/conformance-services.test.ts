@@ -38,6 +38,13 @@ const UDP_QUESTION = `
   udp.on('message', (text) => { console.log(String(text)); udp.close() })
   udp.send('?', Number(port), host)
   setTimeout(() => process.exit(1), 3000).unref()`
+const NAME_ONLY = {
+  type: 'ExternalName',
+  externalName: 'web.default.svc.cluster.local',
+  clusterIP: null,
+  clusterIPs: null,
+  ports: null,
+}
 
 asRoot('pods that talk', () => {
   let node: ConformanceNode
@@ -157,16 +164,42 @@ asRoot('pods that talk', () => {
       (text) => text.includes(ip),
     )
     expect(both(8080)).toContain(await ask('http://alias'))
-    await change('node-port', {
-      type: 'ExternalName',
-      externalName: 'web.default.svc.cluster.local',
-      clusterIP: null,
-      clusterIPs: null,
-      ports: null,
-    })
+    await change('mixed', NAME_ONLY)
+    await eventually(
+      () => ask('http://mixed'),
+      (answer) => both(8080).has(answer),
+    )
+    await change('node-port', NAME_ONLY)
     await eventually(
       () => ask('http://node-port'),
       (answer) => both(8080).has(answer),
+    )
+  })
+
+  test('the names of the cluster itself', async () => {
+    for (const name of ['kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'])
+      expect(await node.exec('client', 'getent', 'hosts', name)).toContain('10.96.0.1')
+    expect(await node.exec('client', 'cat', '/etc/hosts')).toContain(`${addresses.get('client')}\tclient`)
+  })
+
+  test('slices with a port each', async () => {
+    const ports = [
+      { name: 'a', port: 80 },
+      { name: 'b', port: 81 },
+    ]
+    const [first, second] = [addresses.get('web-1')!, addresses.get('web-2')!]
+    await node.apply(
+      service('two-ports', { ports }),
+      slice('two-ports-a', [first], 'two-ports', [{ name: 'a', port: 8080 }]),
+      slice('two-ports-b', [second], 'two-ports', [{ name: 'b', port: 8081 }]),
+    )
+    await eventually(
+      () => ask('http://two-ports'),
+      (answer) => answer === 'web-1:8080',
+    )
+    await eventually(
+      () => ask('http://two-ports:81'),
+      (answer) => answer === 'web-2:8081',
     )
   })
 
@@ -213,13 +246,13 @@ function hostPort(protocol: string, hostIP: string) {
   return { containerPort: 8080, hostPort: 54_323, protocol, ...(hostIP && { hostIP }) }
 }
 
-function slice(name: string, ips: string[]) {
+function slice(name: string, ips: string[], of = 'by-hand', ports: object[] = [{ name: 'a', port: 8080 }]) {
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name, labels: { 'kubernetes.io/service-name': 'by-hand' } },
+    metadata: { name, labels: { 'kubernetes.io/service-name': of } },
     addressType: 'IPv4',
-    ports: [{ name: 'a', port: 8080, protocol: 'TCP' }],
+    ports: ports.map((port) => ({ ...port, protocol: 'TCP' })),
     endpoints: ips.map((ip) => ({ addresses: [ip] })),
   }
 }

@@ -1,8 +1,10 @@
 /** Jobs, StatefulSets and Deployments whose pods really run, end and fail. */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
 import { eventually } from '../tools/machine.ts'
-import { ConformanceNode, IMAGE, sh } from './conformance-node.ts'
+import { ConformanceNode, IMAGE, pod, sh } from './conformance-node.ts'
 
 interface JobObject {
   readonly status?: {
@@ -14,13 +16,15 @@ interface JobObject {
   }
 }
 
-const job = (name: string, script: string, spec: object, pod: object = {}) => ({
+const job = (name: string, script: string, spec: object, podSpec: object = {}) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: { name },
   spec: {
     ...spec,
-    template: { spec: { restartPolicy: 'Never', terminationGracePeriodSeconds: 1, containers: [sh(script)], ...pod } },
+    template: {
+      spec: { restartPolicy: 'Never', terminationGracePeriodSeconds: 1, containers: [sh(script)], ...podSpec },
+    },
   },
 })
 const indexed = (completions: number, more: object = {}) => ({
@@ -63,6 +67,12 @@ const JOBS = [
     ...indexed(3),
     successPolicy: { rules: [{ succeededCount: 1 }] },
   }),
+  job('disrupted', 'sleep 1000', {
+    backoffLimit: 0,
+    podFailurePolicy: {
+      rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+    },
+  }),
   job('all-succeed', 'exit 0', { ...indexed(2), successPolicy: { rules: [{ succeededCount: 2 }] } }),
 ]
 
@@ -100,6 +110,27 @@ const workload = (kind: string, name: string, replicas: number, more: object = {
   },
 })
 
+/** Answers its own name. */
+const HOSTNAMES = {
+  ...WEB,
+  command: ['node', '-e', "require('http').createServer((_, r) => r.end(require('os').hostname())).listen(9376)"],
+  readinessProbe: { httpGet: { port: 9376 }, periodSeconds: 1 },
+}
+
+function replicated(kind: 'ReplicaSet' | 'ReplicationController', app: string) {
+  const labels = { app }
+  return {
+    apiVersion: kind === 'ReplicaSet' ? 'apps/v1' : 'v1',
+    kind,
+    metadata: { name: app },
+    spec: {
+      replicas: 2,
+      selector: kind === 'ReplicaSet' ? { matchLabels: labels } : labels,
+      template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [HOSTNAMES] } },
+    },
+  }
+}
+
 asRoot('workloads whose pods run', () => {
   let node: ConformanceNode
   beforeAll(async () => {
@@ -108,6 +139,8 @@ asRoot('workloads whose pods run', () => {
       ...JOBS,
       workload('StatefulSet', 'ordered', 2, { serviceName: 'ordered' }),
       workload('StatefulSet', 'burst', 2, { serviceName: 'burst', podManagementPolicy: 'Parallel' }),
+      replicated('ReplicationController', 'served-rc'),
+      replicated('ReplicaSet', 'served-rs'),
       workload('Deployment', 'rolling', 2, { minReadySeconds: 0 }),
     )
   }, 180_000)
@@ -184,6 +217,59 @@ asRoot('workloads whose pods run', () => {
     await node.kubectl('rollout', 'undo', 'statefulset/burst')
     await node.kubectl('rollout', 'status', 'statefulset/burst', '--timeout=90s')
     await eventually(revision, ({ status }) => status.currentRevision === before)
+  })
+
+  test('a pod of a StatefulSet that the node refuses is made anew', async () => {
+    const port = [{ containerPort: 80, hostPort: 54_324 }]
+    const blocker = pod('blocker', { ...WEB, ports: port }, { nodeName: 'node-1' })
+    await node.apply(blocker)
+    await node.until('blocker', (one) => one.status?.phase === 'Running')
+    const set = workload('StatefulSet', 'refused', 1, { serviceName: 'refused' })
+    const { template } = set.spec
+    const spec = { ...template.spec, nodeName: 'node-1', containers: [{ ...WEB, ports: port }] }
+    await node.apply({ ...set, spec: { ...set.spec, template: { ...template, spec } } })
+    const uids = new Set<string>()
+    const look = async () => {
+      for (const { metadata, status } of (await node.pods()).values())
+        if (metadata.name === 'refused-0' && status?.reason === 'NodePorts') uids.add(metadata.uid!)
+      return uids.size
+    }
+    await eventually(look, (count) => count >= 1, 30)
+    await node.kubectl('delete', 'pod', 'blocker')
+    await eventually(
+      () => namesOf('refused', true),
+      (names) => names.length === 1,
+      60,
+    )
+    expect(uids).not.toContain((await node.pod('refused-0')).metadata.uid)
+  })
+
+  test('every replica serves', async () => {
+    for (const name of ['served-rc', 'served-rs']) {
+      const names = await eventually(
+        () => namesOf(name, true),
+        (all) => all.length === 2,
+        60,
+      )
+      for (const one of names)
+        expect(await node.kubectl('get', '--raw', `/api/v1/namespaces/default/pods/${one}:9376/proxy/`)).toBe(one)
+    }
+  })
+
+  test('a pod that was evicted does not count as a failure of its Job', async () => {
+    const find = async () =>
+      [...(await node.pods()).values()].find(
+        ({ metadata, status }) => metadata.labels?.['job-name'] === 'disrupted' && status?.phase === 'Running',
+      )
+    const running = await eventually(find, (found) => found !== undefined, 60)
+    const { name = '', uid } = running!.metadata
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'default' } }
+    const file = path.join(node.machine.folder, 'eviction.json')
+    writeFileSync(file, JSON.stringify(eviction))
+    await node.kubectl('create', '--raw', `/api/v1/namespaces/default/pods/${name}/eviction`, '-f', file)
+    await eventually(find, (found) => found !== undefined && found.metadata.uid !== uid, 60)
+    const { status } = await read<JobObject>('job', 'disrupted')
+    expect(status?.failed ?? 0).toBe(0)
   })
 
   test('an image that is nowhere stops a rollout; the next one rolls over it', async () => {
