@@ -1,14 +1,13 @@
 import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
 import type * as Koffi from 'koffi'
 import type { Logger } from '../../../base/log.ts'
 import { linuxCalls } from '../../../linux/ffi.ts'
 import type { Handler } from '../handle.ts'
 import type { ListenAddress, Listening } from '../listen.ts'
 import type { KeptAnswers } from './kept-answers.ts'
+import { RestartedWorker } from './restarted-worker.ts'
 import { familyOf, hostOf, portOf, socketAddress } from './socket-address.ts'
 import { BUFFER_SIZE, type LoopData, SHARED, type SlowQuery, type TableChange } from './worker-messages.ts'
-import { workerProgram } from './worker-program.ts'
 
 export interface BatchedOptions {
   readonly handle: Handler
@@ -48,29 +47,25 @@ export async function listenBatched(address: ListenAddress, options: BatchedOpti
     ...{ fd, shared, seed: options.seed, layout: SHARED, koffi: require.resolve('koffi') },
     ...{ batch: BATCH, bufferSize: BUFFER_SIZE, addressSize: own.length, maxWaiting: MAX_WAITING },
   }
-  const worker = new Worker(workerProgram(), { eval: true, workerData: data, execArgv: [], name: 'dns' })
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const sendTo = senderOf(require('koffi') as typeof Koffi, fd)
+  const worker = new RestartedWorker(data, options.log, (slow) => {
+    for (const query of slow) {
+      answerSlowly(query, options.handle, sendTo.send, () => Atomics.sub(numbers, SHARED.waiting, 1))
+    }
+  })
   const serialChanged = () => void Atomics.store(numbers, SHARED.serial, options.serial())
   const tell = (change: TableChange) => {
-    worker.postMessage(change)
+    worker.post(change)
     Atomics.add(numbers, SHARED.version, 1)
   }
-  const sendTo = senderOf(require('koffi') as typeof Koffi, fd)
   try {
-    await started(worker)
+    await worker.start()
   } catch (error) {
     calls.close(fd)
     throw error
   }
-  worker.on('error', (error) => options.log.error('the DNS worker failed', { error }))
-  worker.on('message', (slow: readonly SlowQuery[]) => {
-    for (const query of slow) {
-      answerSlowly(query, options.handle, sendTo, () => Atomics.sub(numbers, SHARED.waiting, 1))
-    }
-  })
   options.kept.add(tell)
   serialChanged()
-  worker.unref()
   return {
     port: portOf(own),
     ready: { hits: new Float64Array(shared, SHARED.hitsAt, SHARED.hitSlots), serialChanged },
@@ -78,8 +73,9 @@ export async function listenBatched(address: ListenAddress, options: BatchedOpti
       options.kept.remove(tell)
       Atomics.store(numbers, SHARED.stop, 1)
       // An empty packet to itself wakes the worker.
-      sendTo(new Uint8Array(0), own)
-      await ended
+      sendTo.send(new Uint8Array(0), own)
+      await worker.ended()
+      sendTo.close()
       calls.close(fd)
     },
   }
@@ -112,24 +108,23 @@ function openSocket({ host, port }: ListenAddress): number {
   return fd
 }
 
-function started(worker: Worker): Promise<void> {
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject)
-    worker.once('message', () => {
-      worker.off('error', reject)
-      resolve()
-    })
-  })
-}
-
 type SendTo = (packet: Uint8Array, address: Uint8Array) => void
 
-function senderOf(koffi: typeof Koffi, fd: number): SendTo {
+/** After `close` nothing is sent: the number of the socket may mean another one by then. */
+function senderOf(koffi: typeof Koffi, fd: number): { readonly send: SendTo; close(): void } {
   const sendto = koffi
     .load(null)
     .func('int64_t sendto(int fd, void *bytes, size_t length, int flags, void *address, uint32_t size)')
   const MSG_DONTWAIT = 0x40
-  return (packet, address) => void sendto(fd, packet, packet.length, MSG_DONTWAIT, address, address.length)
+  let isOpen = true
+  return {
+    send(packet, address) {
+      if (isOpen) sendto(fd, packet, packet.length, MSG_DONTWAIT, address, address.length)
+    },
+    close() {
+      isOpen = false
+    },
+  }
 }
 
 function answerSlowly({ packet, address }: SlowQuery, handle: Handler, sendTo: SendTo, done: () => void): void {

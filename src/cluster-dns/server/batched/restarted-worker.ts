@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads'
+import type { Logger } from '../../../base/log.ts'
+import { type LoopData, SHARED, type SlowQuery, type TableChange } from './worker-messages.ts'
+import { workerProgram } from './worker-program.ts'
+
+/** So many failures of a worker, and the names are served no more by batches: something is wrong for good. */
+const MAX_RESTARTS = 100
+
+/** The worker of a socket; another takes its place should it fail, and learns the answers anew as they are asked for. */
+export class RestartedWorker {
+  readonly #data: LoopData
+  readonly #log: Logger
+  readonly #onSlow: (slow: readonly SlowQuery[]) => void
+  readonly #numbers: Int32Array
+  #worker: Worker | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #restarts = 0
+
+  constructor(data: LoopData, log: Logger, onSlow: (slow: readonly SlowQuery[]) => void) {
+    this.#data = data
+    this.#log = log
+    this.#onSlow = onSlow
+    this.#numbers = new Int32Array(data.shared, 0, SHARED.numbers)
+  }
+
+  /** Rejects if the first worker cannot run; none is tried after it then. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const worker = new Worker(workerProgram(), { eval: true, workerData: this.#data, execArgv: [], name: 'dns' })
+      let isReady = false
+      this.#worker = worker
+      worker.on('message', (message: 'ready' | readonly SlowQuery[]) => {
+        if (message !== 'ready') {
+          this.#onSlow(message)
+          return
+        }
+        isReady = true
+        worker.unref()
+        resolve()
+      })
+      worker.on('error', (error) => {
+        if (isReady) this.#log.error('the DNS worker failed', { error })
+        reject(error)
+      })
+      this.#ended = new Promise((done) => {
+        worker.once('exit', () => {
+          if (isReady && !this.#isStopping) this.#restart()
+          reject(new Error('the DNS worker ended'))
+          done()
+        })
+      })
+    })
+  }
+
+  post(change: TableChange): void {
+    this.#worker?.postMessage(change)
+  }
+
+  ended(): Promise<void> {
+    return this.#ended
+  }
+
+  get #isStopping(): boolean {
+    return Atomics.load(this.#numbers, SHARED.stop) !== 0
+  }
+
+  #restart(): void {
+    // What waited in the old one is lost, and clients ask again.
+    Atomics.store(this.#numbers, SHARED.waiting, 0)
+    if (++this.#restarts > MAX_RESTARTS) return
+    this.start().catch((error) => this.#log.error('the DNS worker does not start again', { error }))
+  }
+}
