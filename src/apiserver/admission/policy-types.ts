@@ -18,8 +18,16 @@ export interface TypeCheckContext extends FollowContext {
   readonly log: Logger
 }
 
-/** Writes into the status of policies what is wrong with their types, until the signal aborts. */
+/** Writes into the status of policies what is wrong with their types, until the signal aborts. Never rejects. */
 export async function keepTypesChecked(context: TypeCheckContext, transport: Transport): Promise<void> {
+  try {
+    await checkAll(context, transport)
+  } catch (error) {
+    if (!context.signal.aborted) context.log.warn('types of policies are not checked', { error: String(error) })
+  }
+}
+
+async function checkAll(context: TypeCheckContext, transport: Transport): Promise<void> {
   const queue = new WorkQueue(context.clock)
   const policies = new Map<string, ValidatingAdmissionPolicy>()
   context.signal.addEventListener('abort', () => queue.shutDown(), { once: true })
