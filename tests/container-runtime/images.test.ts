@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { build as bundle } from 'esbuild'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -25,6 +27,28 @@ import { asRoot } from '../linux/as-root.ts'
 import { type BuiltImage, buildImage, type ImageLayer } from '../tools/build-image.ts'
 import { skopeo, TestRegistry } from '../tools/registry.ts'
 import { makeBusyboxRoot } from './busybox-image.ts'
+
+const NOBODY = 65534
+
+/** In a process of its own, which has no rights. */
+async function importAsNobody(dir: string, layout: string, rootless: boolean): Promise<string[]> {
+  const source = path.resolve(import.meta.dirname, '../../src')
+  const contents = `
+    import { openImageStore } from '${source}/container-runtime/image-store.ts'
+    import { startSyscallAgents } from '${source}/linux/syscall-agent.ts'
+    import { systemClock as clock } from '${source}/base/clock.ts'
+    import { silentLogger as log } from '${source}/base/log.ts'
+    const agents = await startSyscallAgents()
+    const store = await openImageStore({ dir: '${dir}', clock, log, agent: agents.host, rootless: ${rootless} })
+    const [image] = await store.import('${layout}')
+    console.log(JSON.stringify((await store.content(image.id)).layers))
+    await agents[Symbol.asyncDispose]()`
+  const outfile = path.join(path.dirname(dir), 'import.mjs')
+  const options = { bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' } as const
+  await bundle({ ...options, stdin: { contents, resolveDir: source }, outfile })
+  const answer = execFileSync(process.execPath, [outfile], { uid: NOBODY, gid: NOBODY, encoding: 'utf8' })
+  return JSON.parse(answer) as string[]
+}
 
 asRoot('image store', () => {
   let agents: SyscallAgents
@@ -243,6 +267,38 @@ asRoot('image store', () => {
       expect(layers).toHaveLength(1)
       expect(readdirSync(path.join(layers[0]!, 'a'))).toEqual(['stays'])
       expect(readdirSync(path.join(layers[0]!, 'o'))).toEqual(['new'])
+    })
+
+    test.each([
+      ['flat, as a user without rights', false, 1],
+      ['with whiteouts, as the root of a user namespace', true, 2],
+    ])('%s', async (_name, rootless, count) => {
+      const image = build([
+        {
+          tar: testTar([
+            { name: 'closed/', type: '5', mode: 0o555, uid: 0, gid: 0 },
+            { name: 'closed/gone', data: 'x', uid: 33, gid: 33 },
+            { name: 'dev/null', type: '3', major: 1, minor: 3 },
+          ]),
+        },
+        {
+          tar: testTar([
+            { name: 'closed/second', data: 'y' },
+            { name: 'closed/.wh.gone', data: '' },
+          ]),
+        },
+      ])
+      chmodSync(scratch, 0o755)
+      const own = path.join(scratch, 'own')
+      mkdirSync(own)
+      chownSync(own, NOBODY, NOBODY)
+      const roots = await importAsNobody(path.join(own, 'store'), image.folder, rootless)
+      expect(roots).toHaveLength(count)
+      const top = path.join(roots[0]!, 'closed')
+      expect(lstatSync(top)).toMatchObject({ uid: NOBODY })
+      expect(lstatSync(top).mode & 0o7777).toBe(0o555)
+      expect(readdirSync(top)).toEqual(rootless ? ['gone', 'second'] : ['second'])
+      if (rootless) expect(lstatSync(path.join(top, 'gone')).isCharacterDevice()).toBe(true)
     })
 
     test('capabilities, devices, pipes and owners', async () => {

@@ -97,9 +97,9 @@ export class Layers {
     fs.mkdirSync(root, { recursive: true, mode: 0o755 })
     fs.chmodSync(root, 0o755)
     const isFlat = flat && below.length > 0
-    if (isFlat) this.#copyBelow(below, root)
+    const modes = isFlat ? this.#copyBelow(below, root) : new Map<string, number>()
     const lowers = isFlat ? [] : below.map((layer) => ({ root: this.root(layer.id), opaque: new Set(layer.opaque) }))
-    const tree = new LayerTree({ root, lowers, flat: isFlat, files, opaqueAttribute })
+    const tree = new LayerTree({ root, lowers, flat: isFlat, files, opaqueAttribute, modes })
     const hash = createHash('sha256')
     const unpacked = await unpackLayer(hashed(decompressed(tar), hash, limits.layerBytes), {
       tree,
@@ -123,9 +123,9 @@ export class Layers {
     }
   }
 
-  #copyBelow(below: readonly LayerRecord[], root: string): void {
+  #copyBelow(below: readonly LayerRecord[], root: string): Map<string, number> {
     if (below.length > 1) throw imageError('FailedPrecondition', 'layers below were unpacked with rights we have not')
-    linkTree(this.root(below[0]!.id), root)
+    return linkTree(this.root(below[0]!.id), root)
   }
 }
 

@@ -23,6 +23,8 @@ export interface LayerTreeOptions {
   readonly lowers: readonly LowerLayer[]
   readonly flat: boolean
   readonly files: PrivilegedFiles
+  /** Of folders that are there already. */
+  readonly modes?: ReadonlyMap<string, number>
   /** The attribute that makes a folder opaque: `trusted.overlay.opaque`, or `user.…` without privileges. */
   readonly opaqueAttribute: string
 }
@@ -64,9 +66,12 @@ export class LayerTree {
   readonly #options: LayerTreeOptions
   readonly #folders = new Map<string, Folder>()
   readonly opaque = new Set<string>()
+  /** Modes of folders that no entry has named. They come last: some would forbid us to go on. */
+  readonly #modes: Map<string, number>
 
   constructor(options: LayerTreeOptions) {
     this.#options = options
+    this.#modes = new Map(options.modes)
     const { root, lowers } = options
     const below: LowerFolder[] = []
     for (const layer of lowers) {
@@ -148,6 +153,10 @@ export class LayerTree {
     return place.file
   }
 
+  finish(): void {
+    for (const [folder, mode] of this.#modes) if (lstat(folder)?.isDirectory()) fs.chmodSync(folder, mode)
+  }
+
   async #folder(parts: readonly string[]): Promise<Folder> {
     let folder = this.#folders.get('')!
     let links = 0
@@ -206,8 +215,13 @@ export class LayerTree {
     const isNew = lstat(place.file) === undefined
     await this.makeFolder(place)
     const lower = below.kind === 'folder' ? below.lowers[0] : undefined
-    if (lower && isNew) copyAttributes(fs.lstatSync(lower.place), place.file)
-    else fs.chmodSync(place.file, 0o755)
+    if (!lower || !isNew) {
+      fs.chmodSync(place.file, 0o755)
+      return
+    }
+    const { uid, gid, mode } = fs.lstatSync(lower.place)
+    chownSoftly(place.file, uid, gid)
+    this.#modes.set(place.file, mode & 0o7777)
   }
 
   async #makeOpaque(at: string, file: string): Promise<void> {
@@ -259,11 +273,6 @@ const placeIn = (folder: Folder, name: string): Place => ({
 const parentOf = (at: string) => at.slice(0, Math.max(0, at.lastIndexOf('/')))
 const lstat = (file: string) => fs.lstatSync(file, { throwIfNoEntry: false })
 const isWhiteout = (stat: fs.Stats) => stat.isCharacterDevice() && stat.rdev === 0
-
-function copyAttributes(from: fs.Stats, to: string): void {
-  chownSoftly(to, from.uid, from.gid)
-  fs.chmodSync(to, from.mode & 0o7777)
-}
 
 function copyUp({ place, stat }: Leaf, to: string): void {
   if (stat.isSymbolicLink()) fs.symlinkSync(fs.readlinkSync(place), to)

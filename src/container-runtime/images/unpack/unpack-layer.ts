@@ -109,6 +109,7 @@ class Unpacker {
   }
 
   finish(): void {
+    this.#options.tree.finish()
     for (const [path, entry] of [...this.#folders].reverse()) {
       if (!fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) continue
       chownSoftly(path, entry.uid, entry.gid)
