@@ -61,7 +61,7 @@ export async function startClusterDns(options: ClusterDnsOptions): Promise<Clust
     onKept: (query, reply) => (live.answersMayBeKept ? kept.keep(query, reply) : undefined),
   })
   const seed = Math.floor(random.next() * 0x7fffffff)
-  const batched = { handle, kept, serial: () => live.serial, seed, log }
+  const batched = { handle, kept, serial: () => live.serial, seed, clock, log }
   const dispose = async () => {
     await Promise.all(listening.map((socket) => socket[Symbol.asyncDispose]()))
     await live[Symbol.asyncDispose]()

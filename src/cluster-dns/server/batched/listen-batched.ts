@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as Koffi from 'koffi'
+import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { linuxCalls } from '../../../linux/ffi.ts'
 import type { Handler } from '../handle.ts'
@@ -15,6 +16,7 @@ export interface BatchedOptions {
   /** The present serial of the zones. */
   readonly serial: () => number
   readonly seed: number
+  readonly clock: Clock
   readonly log: Logger
 }
 
@@ -48,7 +50,7 @@ export async function listenBatched(address: ListenAddress, options: BatchedOpti
     ...{ batch: BATCH, bufferSize: BUFFER_SIZE, addressSize: own.length, maxWaiting: MAX_WAITING },
   }
   const sendTo = senderOf(require('koffi') as typeof Koffi, fd)
-  const worker = new RestartedWorker(data, options.log, (slow) => {
+  const worker = new RestartedWorker(data, options, (slow) => {
     for (const query of slow) {
       answerSlowly(query, options.handle, sendTo.send, () => Atomics.sub(numbers, SHARED.waiting, 1))
     }

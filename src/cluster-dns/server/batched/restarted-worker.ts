@@ -1,23 +1,31 @@
 import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log.ts'
 import { type LoopData, SHARED, type SlowQuery, type TableChange } from './worker-messages.ts'
 import { workerProgram } from './worker-program.ts'
 
-/** So many failures of a worker, and the names are served no more by batches: something is wrong for good. */
-const MAX_RESTARTS = 100
+/** Not at once: something may be wrong for long. */
+const RESTART_MILLISECONDS = 1000
+
+export interface WorkerContext {
+  readonly clock: Clock
+  readonly log: Logger
+}
 
 /** The worker of a socket; another takes its place should it fail, and learns the answers anew as they are asked for. */
 export class RestartedWorker {
   readonly #data: LoopData
+  readonly #clock: Clock
   readonly #log: Logger
   readonly #onSlow: (slow: readonly SlowQuery[]) => void
   readonly #numbers: Int32Array
   #worker: Worker | undefined
   #ended: Promise<void> = Promise.resolve()
-  #restarts = 0
+  #hasRun = false
 
-  constructor(data: LoopData, log: Logger, onSlow: (slow: readonly SlowQuery[]) => void) {
+  constructor(data: LoopData, { clock, log }: WorkerContext, onSlow: (slow: readonly SlowQuery[]) => void) {
     this.#data = data
+    this.#clock = clock
     this.#log = log
     this.#onSlow = onSlow
     this.#numbers = new Int32Array(data.shared, 0, SHARED.numbers)
@@ -35,6 +43,7 @@ export class RestartedWorker {
           return
         }
         isReady = true
+        this.#hasRun = true
         worker.unref()
         resolve()
       })
@@ -44,7 +53,7 @@ export class RestartedWorker {
       })
       this.#ended = new Promise((done) => {
         worker.once('exit', () => {
-          if (isReady && !this.#isStopping) this.#restart()
+          if (this.#hasRun && !this.#isStopping) this.#restart()
           reject(new Error('the DNS worker ended'))
           done()
         })
@@ -67,7 +76,11 @@ export class RestartedWorker {
   #restart(): void {
     // What waited in the old one is lost, and clients ask again.
     Atomics.store(this.#numbers, SHARED.waiting, 0)
-    if (++this.#restarts > MAX_RESTARTS) return
-    this.start().catch((error) => this.#log.error('the DNS worker does not start again', { error }))
+    this.#clock
+      .after(RESTART_MILLISECONDS, () => {
+        if (this.#isStopping) return
+        this.start().catch((error) => this.#log.error('the DNS worker does not start again', { error }))
+      })
+      .unref()
   }
 }
