@@ -31,12 +31,34 @@ export async function evictPod(machinery: Machinery, request: ResourceRequest): 
   if (!pod) throw objectNotFound(target.ref, request.name)
   const dryRun = deletion.dryRun || options.dryRun
   if (!canGoAnyway(pod)) await useBudget(machinery, request, pod, dryRun)
+  if (!dryRun) await tellWhy(machinery, request)
   await deleteNamed(machinery, request, { ...deletion, dryRun })
   return {
     type: 'plain',
     status: 201,
     body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 },
   }
+}
+
+/** Others must be able to tell a pod that was disturbed from one that failed: a Job does not count it. */
+async function tellWhy(machinery: Machinery, request: ResourceRequest): Promise<void> {
+  const toStatus: ResourceRequest = { ...request, subresource: 'status', query: Query.EMPTY }
+  await change(machinery, toStatus, parseWriteOptions(toStatus, 'UpdateOptions'), (current) => {
+    const draft = current.draft() as Pod
+    delete draft.metadata.resourceVersion
+    const others = draft.status?.conditions?.filter(({ type }) => type !== 'DisruptionTarget') ?? []
+    const { generation } = draft.metadata
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'EvictionByEvictionAPI',
+      message: 'Eviction API: evicting',
+      lastTransitionTime: formatTime(machinery.clock.now()),
+      ...(generation !== undefined && { observedGeneration: generation }),
+    }
+    draft.status = { ...draft.status, conditions: [...others, condition] }
+    return draft
+  })
 }
 
 /** A pod that does no work is nobody's loss. */
