@@ -4,8 +4,10 @@ import { printRows, type Row, type Section } from './report.ts'
 import { clusterDnsSection } from './sections/cluster-dns.ts'
 import { containerRuntimeSection } from './sections/container-runtime.ts'
 import { createSection } from './sections/create.ts'
+import { fairnessSection } from './sections/fairness.ts'
 import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
+import { nodeSection } from './sections/node.ts'
 import { podNetworkSection } from './sections/pod-network.ts'
 import { readSection } from './sections/read.ts'
 import { schedulerSection } from './sections/scheduler.ts'
@@ -13,6 +15,7 @@ import { securitySection } from './sections/security.ts'
 import { serviceProxySection } from './sections/service-proxy.ts'
 import { startSection } from './sections/start.ts'
 import { storeSection } from './sections/store.ts'
+import { userspaceProxySection } from './sections/userspace-proxy.ts'
 import { watchSection } from './sections/watch.ts'
 import { webhookSection } from './sections/webhook.ts'
 
@@ -27,12 +30,15 @@ const SECTIONS: readonly Section[] = [
   memorySection,
   growthSection,
   securitySection,
+  fairnessSection,
   webhookSection,
   schedulerSection,
   podNetworkSection,
   containerRuntimeSection,
+  nodeSection,
   controlLoopsSection,
   serviceProxySection,
+  userspaceProxySection,
   clusterDnsSection,
 ]
 

@@ -32,6 +32,8 @@ const PROGRAMS = [
   { program: 'iptables', package: 'iptables', for: 'pods on CNI plugins' },
   { program: 'host-local', package: 'containernetworking-plugins', for: 'pods on CNI plugins' },
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
+  { program: 'haproxy', package: 'haproxy', for: 'the benchmark of the proxy in user space' },
+  { program: 'nginx', package: 'libnginx-mod-stream', for: 'the benchmark of the proxy in user space' },
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
   { program: 'qemu-aarch64-static', package: 'qemu-user-static', for: 'the syscall agent of arm64' },
   { program: 'dig', package: 'bind9-dnsutils', for: 'asking the DNS server' },
