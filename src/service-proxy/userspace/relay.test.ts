@@ -6,4 +6,4 @@ import { startNodeRelay, startRelay } from './start-relay.ts'
 const options = { clock: systemClock, log: silentLogger }
 
 relayContract('on sockets of Node', () => startNodeRelay(options))
-relayContract('TCP by epoll and splice', () => startRelay(options))
+relayContract('by epoll and splice', () => startRelay(options))

@@ -13,6 +13,7 @@ import { PipePool } from './pipe-pool.ts'
 import type { Relay, RelayListener, RelayTargets } from './relay.ts'
 import { spliceCalls } from './splice-calls.ts'
 import { SpliceLoop } from './splice-loop.ts'
+import { UdpLoop } from './udp-loop.ts'
 import { WorkerRelay } from './worker-relay.ts'
 
 export interface RelayOptions {
@@ -50,18 +51,18 @@ parentPort.on('message', (message) => {
 })
 `
 
-const spliceProgram = () => `
+const epollProgram = (loop: typeof SpliceLoop | typeof UdpLoop) => `
 'use strict'
 const { parentPort, receiveMessageOnPort, workerData } = require('node:worker_threads')
 const spliceCalls = ${spliceCalls.toString()}
 const EndpointTurns = ${EndpointTurns.toString()}
 const PipePool = ${PipePool.toString()}
-const SpliceLoop = ${SpliceLoop.toString()}
+const ${loop.name} = ${loop.toString()}
 const now = () => performance.now()
 const calls = spliceCalls(require(workerData.koffi))
 if (workerData.namespace !== undefined && calls.call.setns(workerData.namespace, ${CLONE_NEWNET}) !== 0)
   throw new Error('setns: errno ' + calls.errno())
-new SpliceLoop({
+new ${loop.name}({
   calls,
   pipes: new PipePool(calls),
   eventBytes: workerData.eventBytes,
@@ -85,8 +86,8 @@ export const startNodeRelay = (options: RelayOptions): Relay =>
     workerData: { ...placeOf(options), ...(options.namespace && { koffi: koffiPath() }) },
   })
 
-/** TCP by epoll and splice. */
-export function startSpliceRelay(options: RelayOptions): Relay {
+/** By epoll, without Node's event loop. */
+function startEpollRelay(options: RelayOptions, loop: typeof SpliceLoop | typeof UdpLoop): Relay {
   const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi
   const libc = koffi.load(null)
   const eventfd = libc.func('int eventfd(unsigned int, int)')
@@ -98,23 +99,21 @@ export function startSpliceRelay(options: RelayOptions): Relay {
   const eventBytes = process.arch === 'x64' ? 12 : 16
   return new WorkerRelay({
     ...options,
-    program: spliceProgram(),
+    program: epollProgram(loop),
     workerData: { ...placeOf(options), koffi: koffiPath(), wakeFd, eventBytes },
     wake: () => void write(wakeFd, one, one.length),
     ended: () => void close(wakeFd),
   })
 }
 
-/** Each protocol by what is best at it. */
+/** Each protocol by a loop of its own, or all by Node where these cannot work. */
 export function startRelay(options: RelayOptions): Relay {
-  const udp = startNodeRelay(options)
-  let tcp = udp
   try {
-    tcp = startSpliceRelay(options)
+    return new RelayByProtocol(startEpollRelay(options, SpliceLoop), startEpollRelay(options, UdpLoop))
   } catch (error) {
-    options.log.info('the proxy in user space works without splice', { error })
+    options.log.info('the proxy in user space works on sockets of Node', { error })
+    return startNodeRelay(options)
   }
-  return tcp === udp ? udp : new RelayByProtocol(tcp, udp)
 }
 
 class RelayByProtocol implements Relay {
