@@ -1,5 +1,5 @@
 /** A file that names the one process which owns something: a data directory, a node. */
-import { link, mkdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { processStartTime } from './process-identity.ts'
 
@@ -38,13 +38,27 @@ export async function claim<T extends ProcessRecord>(path: string, record: T): P
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error
       }
-      const other = await findOwner<T>(path)
+      const other = (await findOwner<T>(path)) ?? (await setAside<T>(path))
       if (other) return other
-      await rm(path, { force: true })
     }
   } finally {
     await unlink(draft).catch(() => {})
   }
+}
+
+/** Takes a dead owner's claim away. If another claimant was faster, its claim goes back to its place, and is returned. */
+async function setAside<T extends ProcessRecord>(path: string): Promise<T | undefined> {
+  const aside = `${path}.old.${process.pid}`
+  try {
+    await rename(path, aside)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const owner = await findOwner<T>(aside)
+  if (owner) await link(aside, path).catch(() => {})
+  await unlink(aside)
+  return owner
 }
 
 /** Removes the claim if it is of this process or of one that is gone. */
