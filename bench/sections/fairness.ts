@@ -20,6 +20,7 @@ const type = (group: string, plural: string, namespaced: boolean): ResourceType 
   namespaced,
 })
 const CONFIG_MAPS = type('', 'configmaps', true)
+const ROLES = type('rbac.authorization.k8s.io', 'clusterroles', false)
 const BINDINGS = type('rbac.authorization.k8s.io', 'clusterrolebindings', false)
 
 export const fairnessSection: Section = {
@@ -60,7 +61,9 @@ async function startPlane() {
     rateLimit: { perSecond: 1e9, burst: 1e9, exemptGroups: [] },
   })
   const admin = server.transport({ name: 'admin', groups: ['system:masters'] })
-  const roleRef = { apiGroup: BINDINGS.group, kind: 'ClusterRole', name: 'view' }
+  const roleRef = { apiGroup: BINDINGS.group, kind: 'ClusterRole', name: 'viewer' }
+  const rules = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['configmaps'] }]
+  await admin.call({ verb: 'create', resource: ROLES, body: { metadata: { name: 'viewer' }, rules } })
   const subjects = USERS.map((name) => ({ apiGroup: BINDINGS.group, kind: 'User', name }))
   await admin.call({ verb: 'create', resource: BINDINGS, body: { metadata: { name: 'viewers' }, roleRef, subjects } })
   for (let i = 0; i < OBJECTS; i++) {
@@ -83,7 +86,8 @@ async function startPlane() {
 const CLIENT = `
 const { connect } = require('node:http2')
 const { parentPort, workerData: { url, ca, token, path, streams, count } } = require('node:worker_threads')
-const session = connect(url, { ca })
+const session = connect(url, { ca, settings: { initialWindowSize: 8 << 20 } })
+session.on('connect', () => session.setLocalWindowSize(64 << 20))
 session.on('error', () => {})
 let done = 0, refused = 0
 const times = []
