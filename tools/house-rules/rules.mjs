@@ -76,7 +76,7 @@ const PATTERNS = [
     message: 'any switches the compiler off: give it a type, or unknown and a check',
   },
   {
-    pattern: /\benum\s+\w+\s*\{|\bnamespace\s+\w+\s*\{/g,
+    pattern: /\benum\s+\w+\s*\{|\bnamespace[ \t]+\w+[ \t]*\{/g,
     applies: (source) => source.name.endsWith('.ts'),
     message: 'only syntax that can be erased: a union of strings or a const object instead',
   },
