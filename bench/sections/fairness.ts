@@ -92,6 +92,7 @@ session.on('error', () => {})
 let done = 0, refused = 0
 const times = []
 const ask = () => {
+  if (session.destroyed || session.closed) return
   const start = performance.now()
   const stream = session.request({ ':path': path, authorization: 'Bearer ' + token })
   stream.on('response', (headers) => { if (headers[':status'] !== 200) refused++ })
