@@ -16,7 +16,7 @@ export const nodeSection: Section = {
     try {
       const few = await run.atIntervals(quick ? 5 : 30)
       const before = process.memoryUsage().rss
-      const many = await run.atOnce(quick ? 20 : 95)
+      const many = await run.atOnce(quick ? 20 : 200)
       return [
         few,
         many,
