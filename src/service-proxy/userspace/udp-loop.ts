@@ -178,19 +178,20 @@ export class UdpLoop {
     return -1
   }
 
-  /** Answers go to the client; a refusal ends the flow, so that the next packet goes to another endpoint. */
+  /**
+   * An answer goes to the client; a refusal ends the flow, so that the next packet goes to another endpoint. One at a time:
+   * epoll tells of more, and mostly there is none.
+   */
   #back(flow: Flow): void {
-    const size = flow.listening.family === 'IPv4' ? 16 : 28
-    for (let i = 0; i < UdpLoop.BATCH; i++) {
-      const count = this.#call.recv(flow.fd, this.#packetAt, UdpLoop.PACKET, 0x40)
-      if (count < 0) {
-        const EAGAIN = 11
-        if (this.#options.calls.errno() !== EAGAIN) this.#endFlow(flow)
-        return
-      }
-      flow.lastUsed = this.#options.now()
-      this.#call.sendto(flow.listening.fd, this.#packetAt, count, 0x4040, flow.nameAt, size)
+    const count = this.#call.recv(flow.fd, this.#packetAt, UdpLoop.PACKET, 0x40)
+    if (count < 0) {
+      const EAGAIN = 11
+      if (this.#options.calls.errno() !== EAGAIN) this.#endFlow(flow)
+      return
     }
+    flow.lastUsed = this.#options.now()
+    const size = flow.listening.family === 'IPv4' ? 16 : 28
+    this.#call.sendto(flow.listening.fd, this.#packetAt, count, 0x4040, flow.nameAt, size)
   }
 
   #endFlow(flow: Flow): void {
