@@ -36,6 +36,8 @@ export async function runNode(): Promise<void> {
     process.exitCode = 1
   } finally {
     await release(path, process.pid)
+    // Whatever part is still busy: another process has to take over.
+    process.exit()
   }
 }
 
