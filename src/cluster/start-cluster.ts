@@ -101,7 +101,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       port: await freePort(listen.host ?? LOOPBACK, listen.port),
     }
     // Made while the store opens and the API server starts; whoever fails first is the one reported.
-    const also = (listen && listen.also) || []
+    const also = listen === false ? [] : (listen.also ?? [])
     const certificates = certificatesOf(options, serviceCidrs, [address ? address.host : LOOPBACK, ...also])
     certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }

@@ -1,7 +1,7 @@
 import type { TokenReview } from '../../api/generated/authentication-v1.ts'
 import type { Clock } from '../../base/clock.ts'
-import { callWebhook } from '../webhook-client/call-webhook.ts'
 import { AUTHENTICATED } from '../identity.ts'
+import { callWebhook } from '../webhook-client/call-webhook.ts'
 import { InvalidToken, type TokenAuthenticator, type TokenIdentity } from './token.ts'
 
 /** Somebody else who knows tokens: asked by POST of a TokenReview. */

@@ -1,7 +1,7 @@
 import type { SubjectAccessReview } from '../../api/generated/authorization-v1.ts'
 import type { Clock } from '../../base/clock.ts'
-import { callWebhook } from '../webhook-client/call-webhook.ts'
 import type { UserInfo } from '../identity.ts'
+import { callWebhook } from '../webhook-client/call-webhook.ts'
 import type { AccessAttributes, AccessDecision, Authorizer } from './authorizer.ts'
 
 /** Somebody else who decides: asked by POST of a SubjectAccessReview. */
