@@ -29,6 +29,7 @@ export function fakeLinux(): FakeLinux {
   }))
   const networkOf = (namespace: NetworkNamespace) => namespaces.stateOf(namespace).network
   return {
+    isKernel: false,
     namespaces,
     openRtnetlink: (namespace) => openFakeRtnetlink(namespaces.stateOf(namespace).network, networkOf),
     openNftables: (namespace) => openFakeNftables(namespaces.stateOf(namespace).nftables),

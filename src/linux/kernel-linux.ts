@@ -10,6 +10,7 @@ import { openKernelSysctl } from './sysctl/kernel-sysctl.ts'
 /** Needs CAP_NET_ADMIN for changes, and CAP_SYS_ADMIN for namespaces. */
 export function kernelLinux(): Linux {
   return {
+    isKernel: true,
     namespaces: kernelNamespaces(),
     openRtnetlink: openKernelRtnetlink,
     openNftables: openKernelNftables,

@@ -9,6 +9,8 @@ import type { Sysctl } from './sysctl.ts'
 
 /** Each `open` is for one network namespace: that of the process unless one is given. */
 export interface Linux {
+  /** Whether the programs of this machine see the same: not so with a fake. */
+  readonly isKernel: boolean
   readonly namespaces: NetworkNamespaces
   openRtnetlink(namespace?: NetworkNamespace): Rtnetlink
   openNftables(namespace?: NetworkNamespace): Nftables

@@ -40,6 +40,7 @@ export function machineIptables(place: CommandPlace, variant: IptablesVariant): 
   }
   return {
     unsupported() {
+      if (!place.linux.isKernel) return 'iptables knows the kernel only'
       const missing = [program('IPv4', 'restore'), program('IPv4', 'save')].find((name) => !isOnPath(name))
       if (missing !== undefined) return `${missing} is not on the PATH`
       return process.getuid?.() === 0 ? undefined : 'iptables needs root'
