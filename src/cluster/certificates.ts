@@ -22,7 +22,7 @@ export interface ClusterCertificates {
   /** A client of the group `system:masters`. */
   readonly admin: KeyPair
   /** By it the API server names users to extension API servers; its authority signs nothing else. */
-  readonly frontProxy: KeyPair & { readonly ca: string }
+  frontProxy(): Promise<KeyPair & { readonly ca: string }>
   /** PEM of the private key that signs service account tokens. */
   readonly serviceAccountKey: string
   /** A client certificate; the organizations are the groups of the user. */
@@ -75,17 +75,20 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
   }
   const issueServer = () => issueCertificate(serverRequest, issuer)
   const issueAdmin = () => issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf)
-  const [server, admin, frontProxy, serviceAccountKey] = await Promise.all([
+  const [server, admin, serviceAccountKey] = await Promise.all([
     files.keep('apiserver', (pair) => fresh(pair) && answersTo(pair, serverNames), issueServer),
     files.keep('admin', fresh, issueAdmin),
-    loadFrontProxy(files, now, leaf),
     files.keepText('service-account.key', isPrivateKey, createSigningKey),
   ])
+  let frontProxy: ReturnType<typeof loadFrontProxy> | undefined
   return {
     ca,
     server,
     admin,
-    frontProxy,
+    frontProxy() {
+      frontProxy ??= loadFrontProxy(files, now, leaf)
+      return frontProxy
+    },
     serviceAccountKey,
     issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
     issueServer: (commonName, organizations, subjectAltNames) =>

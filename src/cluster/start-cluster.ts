@@ -148,7 +148,7 @@ function security({ authentication, authorization }: ClusterOptions, certificate
     authentication: { ...authentication, serviceAccounts: { keys: serviceAccountKeys(certificates) } },
     ...(authorization && { authorization }),
     rootCertificate: async () => (await certificates).ca.cert,
-    frontProxy: async () => (await certificates).frontProxy,
+    frontProxy: async () => (await certificates).frontProxy(),
   }
 }
 

@@ -24,7 +24,8 @@ let port: number
 
 beforeAll(async () => {
   certificates = await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })
-  const { ca, frontProxy } = certificates
+  const { ca } = certificates
+  const frontProxy = await certificates.frontProxy()
   extension = new ExtensionServer({
     ...certificates.issueServer('api', [], ['api.default.svc']),
     proxyCa: frontProxy.ca,
@@ -187,7 +188,7 @@ it('tells extension API servers whom to believe', async () => {
   expect(await get()).toMatchObject({
     data: {
       'client-ca-file': certificates.ca.cert,
-      'requestheader-client-ca-file': certificates.frontProxy.ca,
+      'requestheader-client-ca-file': (await certificates.frontProxy()).ca,
       'requestheader-allowed-names': '["front-proxy-client"]',
       'requestheader-username-headers': '["X-Remote-User"]',
     },
