@@ -59,6 +59,8 @@ function send(session: ClientHttp2Session, request: FuzzRequest): Promise<Outcom
   })
 }
 
+const PROXIED = /\/(?:nodes|pods|services)\/[^/]*\/proxy/
+
 /** What is wrong with an answer, if anything. */
 function problemOf(request: FuzzRequest, outcome: Outcome | 'aborted' | 'hung'): string | undefined {
   if (outcome === 'aborted') return undefined
@@ -67,6 +69,10 @@ function problemOf(request: FuzzRequest, outcome: Outcome | 'aborted' | 'hung'):
   if (status >= 200 && status < 400) return undefined
   // A version from the future is waited for, and then the wait timed out: 504, as upstream says it.
   if (status === 504 && body.includes('ResourceVersionTooLarge')) return undefined
+  // Proxies lead to pods, services and nodes that are not there: 503 tells so.
+  if (status === 503 && PROXIED.test(request.path)) {
+    return request.method === 'HEAD' ? undefined : statusProblem(status, body)
+  }
   if (status >= 500 || status < 200) return `answered ${status}: ${body.toString().slice(0, 300)}`
   if (request.method === 'HEAD') return undefined
   return statusProblem(status, body)
