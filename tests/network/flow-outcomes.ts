@@ -106,3 +106,6 @@ function withoutEndpoint(answer: Answer, expected: string, to: string): string {
   if (typeof answer !== 'string') return answer.name === to ? 'nothing' : answer.name
   return expected === 'nothing' ? 'nothing' : answer
 }
+
+/** On a machine that is busy enough a packet that should arrive comes too late: that is tried once more. */
+export const AGAIN = { retry: 1 }

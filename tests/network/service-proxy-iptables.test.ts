@@ -7,7 +7,7 @@ import { createIptablesBackend } from '../../src/service-proxy/iptables/iptables
 import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
-import { flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
+import { AGAIN, flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
 
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 const VARIANTS = ['nft', 'legacy'] as const
@@ -31,7 +31,7 @@ asRoot('iptables mode', () => {
 
     // The tables of iptables-nft are run with those of all modes.
     describe.each(variant === 'legacy' ? FAMILIES : [])('%s', (family) => {
-      test.each(PACKET_FLOWS)('$name', async (scenario) => {
+      test.each(PACKET_FLOWS)('$name', AGAIN, async (scenario) => {
         const backend = openBackend(network, factory, scenario, family)
         await backend.apply(tableOf(scenario, family), 'all')
         const { actual, expected } = await flowOutcomes(network, scenario, family)

@@ -7,7 +7,7 @@ import { BACKENDS } from '../../src/service-proxy/backends.ts'
 import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
-import { flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
+import { AGAIN, flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
 
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 /** A proxy in user space speaks to endpoints itself: they never see the client. */
@@ -36,7 +36,7 @@ asRoot('service proxy with real packets', () => {
   for (const [mode, factory] of Object.entries(BACKENDS) as [ProxyMode, BackendFactory][]) {
     for (const family of FAMILIES) {
       describe(`${mode} ${family}`, () => {
-        test.each(PACKET_FLOWS)('$name', async (scenario) => {
+        test.each(PACKET_FLOWS)('$name', AGAIN, async (scenario) => {
           const backend = openBackend(network, factory, scenario, family)
           try {
             await backend.apply(tableOf(scenario, family), 'all')
