@@ -14,5 +14,6 @@ try {
 const cli = path.join(ROOT, 'dist', 'bin', 'sampan.js')
 const child = spawn(process.execPath, [cli, 'up', '--demo', ...process.argv.slice(2)], { stdio: 'inherit' })
 // Ctrl-C reaches the child by the terminal; wait for its orderly end instead of dying first.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+process.on('SIGINT', () => {})
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('close', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -171,14 +171,17 @@ function chosenOf(settings: ServerSettings, apiPort: number): Settings {
   }
 }
 
+/** One Ctrl-C may come twice: from the terminal, and from a parent that passes it on. */
+const SAME_REQUEST = 1000
+
 /** Resolves at the first request to stop; a second one ends the process at once. */
 export function stopRequested(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false
+    let asked: number | undefined
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(130)
-        asked = true
+        if (asked !== undefined && systemClock.now() - asked > SAME_REQUEST) process.exit(130)
+        asked ??= systemClock.now()
         resolve(signal)
       })
     }
