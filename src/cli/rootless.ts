@@ -36,11 +36,11 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
       async [Symbol.asyncDispose]() {
         child.kill('SIGTERM')
         await ended
-        await close(forwarder)
+        close(forwarder)
       },
     }
   } catch (error) {
-    await close(forwarder)
+    close(forwarder)
     if (!(error instanceof UserNamespaceForbidden)) throw error
     if (!settings.nodesOptional) throw new CliError(error.message, ['For a cluster without nodes: sampan up --nodes 0'])
     log.warn('no real pods for this user', { error: error.message })
@@ -57,7 +57,7 @@ export async function serveInside(settings: ServerSettings, log: Logger): Promis
   return {
     server: serving.server,
     async [Symbol.asyncDispose]() {
-      await close(door)
+      close(door)
       await serving[Symbol.asyncDispose]()
       await rm(path, { force: true })
     },
@@ -85,13 +85,11 @@ function pipeTo(from: Socket, to: Socket): void {
   from.on('close', () => to.destroySoon())
 }
 
-const close = (server: Server) =>
-  new Promise<void>((resolve) => {
-    server.close(() => resolve())
-    // Watches would keep it open for ever.
-    server.unref()
-    resolve()
-  })
+/** Takes no more connections; watches that are open end with the process. */
+function close(server: Server): void {
+  server.close()
+  server.unref()
+}
 
 async function whenServing(instance: Instance, ended: Promise<void>): Promise<RunningServer> {
   let hasEnded = false
