@@ -1,8 +1,8 @@
 import type { ClientDuplexStream, Client as GrpcClient, Metadata, ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../base/clock.ts'
+import type { MessageType } from '../../base/protobuf.ts'
 import { UnavailableError } from '../store.ts'
 import { WatchRequest, WatchResponse } from './messages.ts'
-import type { MessageType } from './protobuf.ts'
 
 export interface EtcdTls {
   /** PEM. Without it the system's certificate authorities are trusted. */

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadSync } from '@grpc/proto-loader'
 import { describe, expect, it } from 'vitest'
+import type { FieldTable, MessageType } from '../../base/protobuf.ts'
 import * as messages from './messages.ts'
-import type { FieldTable, MessageType } from './protobuf.ts'
 
 /** etcd's own descriptors, from the package that carries them. */
 const folder = join(dirname(createRequire(import.meta.url).resolve('etcd3/package.json')), 'proto')
@@ -34,9 +34,13 @@ describe("etcd's messages", () => {
       packages[`mvccpb.${name}`] ??
       packages[name]) as unknown as Descriptor
     expect(found, fileURLToPath(import.meta.url)).toBeDefined()
-    for (const [field, { number, type, repeated }] of Object.entries(fields)) {
+    for (const [field, { number, type, form }] of Object.entries(fields)) {
       const published = found.type.field.find((one) => one.name === field)
-      expect([field, published?.number, published?.label === 'LABEL_REPEATED']).toEqual([field, number, repeated])
+      expect([field, published?.number, published?.label === 'LABEL_REPEATED']).toEqual([
+        field,
+        number,
+        form === 'many',
+      ])
       expect(typeof type === 'string' ? WIRE[type] : ['TYPE_MESSAGE']).toContain(published?.type)
     }
   })
