@@ -14,6 +14,7 @@ import {
 } from './x509/certificate.ts'
 
 export type { KeyPair } from './x509/certificate.ts'
+export { createCertificateSigningRequest, type RequestedSubject } from './x509/certificate-signing-request.ts'
 
 export interface ClusterCertificates {
   readonly ca: KeyPair

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clusterRoleBindingKind } from '../api/kinds/rbac/cluster-role-binding.ts'
+import { roleBindingKind } from '../api/kinds/rbac/role-binding.ts'
 import { controllers } from '../controllers/all.ts'
 import { controllerIdentity } from './identities.ts'
 import { serviceAccountKeys } from './service-account-keys.ts'
@@ -9,8 +10,9 @@ let cluster: Cluster
 let bound: Set<string>
 beforeAll(async () => {
   cluster = await startCluster({ listen: false, controllers: false, scheduler: false })
-  const { items } = await cluster.client.resource(clusterRoleBindingKind).list()
-  const subjects = items.flatMap((binding) => binding.subjects ?? [])
+  const everywhere = await cluster.client.resource(clusterRoleBindingKind).list()
+  const inNamespaces = await cluster.client.resource(roleBindingKind).list()
+  const subjects = [...everywhere.items, ...inNamespaces.items].flatMap((binding) => binding.subjects ?? [])
   bound = new Set(subjects.map(({ kind, namespace, name }) => `${kind} ${namespace ?? ''}:${name}`))
 })
 afterAll(() => cluster[Symbol.asyncDispose]())

@@ -12,6 +12,7 @@ export const SIMULATED_NODES: UserInfo = { name: 'system:simulated-nodes', group
 /** Service accounts of controllers that are called otherwise than the controller. */
 const SERVICE_ACCOUNTS: Readonly<Record<string, string>> = {
   'garbage-collector-controller': 'generic-garbage-collector',
+  'bootstrap-signer-controller': 'bootstrap-signer',
   'serviceaccount-controller': 'service-account-controller',
   'root-ca-certificate-publisher-controller': 'root-ca-cert-publisher',
   'pod-garbage-collector-controller': 'pod-garbage-collector',

@@ -1,3 +1,4 @@
+import { bootstrapSignerController } from './bootstrap-signer/controller.ts'
 import { certificateApprovalController } from './certificate-approval/controller.ts'
 import { certificateCleanerController } from './certificate-cleaner/controller.ts'
 import { type CertificateSigner, certificateSigningController } from './certificate-signing/controller.ts'
@@ -19,6 +20,7 @@ import { jobController } from './job/controller.ts'
 import { leaseCleanerController } from './lease-cleaner/controller.ts'
 import { loadBalancerController } from './load-balancer/controller.ts'
 import { namespaceController } from './namespace/controller.ts'
+import { nodeCertificateApprovalController } from './node-certificate-approval/controller.ts'
 import { nodeIpamController } from './node-ipam/controller.ts'
 import { nodeLifecycleController } from './node-lifecycle/controller.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder/controller.ts'
@@ -62,6 +64,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'event-expiry-controller': eventExpiryController,
   'lease-cleaner-controller': leaseCleanerController,
   'token-cleaner-controller': tokenCleanerController,
+  'bootstrap-signer-controller': bootstrapSignerController,
   'endpoints-controller': endpointsController,
   'endpointslice-controller': (context) => endpointSliceController(context),
   'endpointslice-mirroring-controller': endpointSliceMirroringController,
@@ -77,6 +80,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'disruption-controller': disruptionController,
   'certificatesigningrequest-signing-controller': certificateSigningController,
   'certificatesigningrequest-approving-controller': certificateApprovalController,
+  'node-certificate-approving-controller': nodeCertificateApprovalController,
   'certificatesigningrequest-cleaner-controller': certificateCleanerController,
   'cluster-dns-controller': clusterDnsController,
   'service-lb-controller': loadBalancerController,

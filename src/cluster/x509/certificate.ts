@@ -43,10 +43,10 @@ export interface CertificateRequest {
   readonly notAfter: number
 }
 
-const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
+export const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 const COMMON_NAME = '2.5.4.3'
 const ORGANIZATION = '2.5.4.10'
-const EXTENSION = {
+export const EXTENSION = {
   subjectKeyIdentifier: '2.5.29.14',
   keyUsage: '2.5.29.15',
   subjectAltName: '2.5.29.17',
@@ -120,7 +120,7 @@ function serialNumber(): Buffer {
   return serial
 }
 
-function subjectName(subject: { commonName: string; organizations?: readonly string[] }): Buffer {
+export function subjectName(subject: { commonName: string; organizations?: readonly string[] }): Buffer {
   const attribute = (type: string, value: string) => set(sequence(objectIdentifier(type), utf8String(value)))
   return sequence(
     ...(subject.organizations ?? []).map((organization) => attribute(ORGANIZATION, organization)),
@@ -150,11 +150,11 @@ function keyUsage(usages: readonly string[]): Buffer {
   return bits === 0 ? bitString(Buffer.alloc(0)) : bitString(Buffer.from([bits]), 31 - Math.clz32(bits & -bits))
 }
 
-function extension(id: string, value: Buffer, critical = false): Buffer {
+export function extension(id: string, value: Buffer, critical = false): Buffer {
   return sequence(objectIdentifier(id), ...(critical ? [boolean(true)] : []), octetString(value))
 }
 
-function generalName(name: string): Buffer {
+export function generalName(name: string): Buffer {
   const ip = parseIP(name)
   if (ip) {
     const hex = ip.value.toString(16).padStart(ip.family === 'IPv4' ? 8 : 32, '0')
@@ -172,7 +172,7 @@ function keyIdOf(key: KeyObject): Buffer {
     .digest()
 }
 
-function pem(der: Buffer): string {
+export function pem(der: Buffer, type = 'CERTIFICATE'): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? []
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+  return `-----BEGIN ${type}-----\n${lines.join('\n')}\n-----END ${type}-----\n`
 }

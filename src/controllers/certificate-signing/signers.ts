@@ -10,12 +10,14 @@ export const signers: Readonly<Record<string, Check>> = {
   'kubernetes.io/kubelet-serving': checkKubeletServing,
 }
 
+export const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet'
+export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving'
 
 const NODES = 'system:nodes'
 const NODE_PREFIX = 'system:node:'
 
-function checkClientUsages(usages: ReadonlySet<string>): string | undefined {
+export function checkClientUsages(usages: ReadonlySet<string>): string | undefined {
   for (const usage of usages)
     if (!['digital signature', 'key encipherment', 'client auth'].includes(usage))
       return `invalid usage for client certificate: ${usage}`
@@ -31,7 +33,7 @@ export function checkKubeletClient(request: CertificateRequest, usages: Readonly
   return checkNodeName(request) ?? checkExactUsages(usages, 'client auth')
 }
 
-function checkKubeletServing(request: CertificateRequest, usages: ReadonlySet<string>): string | undefined {
+export function checkKubeletServing(request: CertificateRequest, usages: ReadonlySet<string>): string | undefined {
   if (!isOfNodes(request)) return 'subject organization is not system:nodes'
   if (request.dnsNames.length + request.ipAddresses.length === 0) return 'DNS or IP subjectAltName is required'
   if (request.emailAddresses.length > 0) return 'Email subjectAltNames are not allowed'

@@ -43,6 +43,9 @@ export const CLUSTER_BINDINGS: readonly DefaultBinding[] = [
   { name: 'sampan:node-bootstrapper', role: 'system:node-bootstrapper', groups: ['system:bootstrappers'] },
   { name: 'sampan:node-approval', role: `${REQUESTS}:nodeclient`, groups: ['system:bootstrappers'] },
   { name: 'sampan:node-renewal', role: `${REQUESTS}:selfnodeclient`, groups: ['system:nodes'] },
+  // Whether a name is taken already, it may ask too; and a node for the other certificates of its machine.
+  named('sampan:joining-node', { groups: ['system:bootstrappers'] }),
+  named('sampan:node-certificates', { groups: ['system:nodes'] }),
 ]
 
 const inNamespace = (
@@ -53,6 +56,8 @@ const inNamespace = (
 ): DefaultBinding => ({ name, namespace, role, ...subjects })
 
 export const NAMESPACE_BINDINGS: readonly DefaultBinding[] = [
+  inNamespace('kube-public', 'sampan:cluster-info', { groups: [AUTHENTICATED, 'system:unauthenticated'] }),
+  inNamespace('kube-system', 'sampan:node-configuration', { groups: ['system:bootstrappers', 'system:nodes'] }),
   inNamespace('kube-public', 'system:controller:bootstrap-signer', {
     serviceAccounts: ['kube-system/bootstrap-signer'],
   }),

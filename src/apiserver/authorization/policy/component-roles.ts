@@ -105,6 +105,10 @@ system:pod-network
   patch -> core: nodes nodes/status
   get list watch -> networking.k8s.io: networkpolicies
   events
+sampan:joining-node
+  get -> core: nodes
+sampan:node-certificates
+  create -> certificates.k8s.io: certificatesigningrequests/selfnodeserver certificatesigningrequests/nodeparts
 system:simulated-nodes
   create delete get list patch update watch -> core: nodes
   patch update -> core: nodes/status
@@ -119,6 +123,10 @@ kube-public/system:controller:bootstrap-signer
   read -> core: configmaps
   update -> core: configmaps [cluster-info]
   events
+kube-public/sampan:cluster-info
+  get -> core: configmaps [cluster-info]
+kube-system/sampan:node-configuration
+  get -> core: configmaps [sampan-configuration]
 kube-system/extension-apiserver-authentication-reader
   read -> core: configmaps [extension-apiserver-authentication]
 kube-system/system::leader-locking-kube-controller-manager

@@ -249,6 +249,15 @@ ip-address-controller
   create delete get list watch -> networking.k8s.io: ipaddresses
   get list watch -> core: services
   events
+node-certificate-approving-controller
+  get list watch -> certificates.k8s.io: certificatesigningrequests
+  update -> certificates.k8s.io: certificatesigningrequests/approval
+  approve -> certificates.k8s.io: signers [kubernetes.io/kube-apiserver-client kubernetes.io/kubelet-serving]
+  create -> authorization.k8s.io: subjectaccessreviews
+  get list watch -> core: nodes
+  get list watch -> discovery.k8s.io: endpointslices
+  get list watch -> networking.k8s.io: servicecidrs
+  events
 cluster-dns-controller
   create get list watch -> core: services
   create delete get list update watch -> discovery.k8s.io: endpointslices
