@@ -34,6 +34,17 @@ export interface CheckResult {
   readonly problems: readonly CelProblem[]
   /** Declared variables that the expression reads. */
   readonly uses: ReadonlySet<string>
+  readonly types: ReadonlyMap<Expression, CelType>
+  /** What each call means. */
+  readonly calls: ReadonlyMap<Call, ResolvedCall>
+}
+
+export interface ResolvedCall {
+  /** With its namespace, if it has one. */
+  readonly name: string
+  readonly isMethod: boolean
+  /** Those that fit the types; several where types are known only when it runs. */
+  readonly overloads: readonly Overload[]
 }
 
 export const TYPE_NAMES = new Set([
@@ -53,12 +64,15 @@ export const TYPE_NAMES = new Set([
 export function check(expression: Expression, environment: CheckEnvironment): CheckResult {
   const checker = new Checker(environment)
   const type = checker.type(expression)
-  return { type, problems: checker.problems, uses: checker.uses }
+  const { problems, uses, types, calls } = checker
+  return { type, problems, uses, types, calls }
 }
 
 class Checker {
   readonly problems: CelProblem[] = []
   readonly uses = new Set<string>()
+  readonly types = new Map<Expression, CelType>()
+  readonly calls = new Map<Call, ResolvedCall>()
   readonly #environment: CheckEnvironment
   readonly #locals: { name: string; type: CelType }[] = []
 
@@ -67,6 +81,12 @@ class Checker {
   }
 
   type(node: Expression): CelType {
+    const type = this.#typeOf(node)
+    this.types.set(node, type)
+    return type
+  }
+
+  #typeOf(node: Expression): CelType {
     switch (node.type) {
       case 'literal':
         return literalType(node.value)
@@ -139,7 +159,9 @@ class Checker {
     if (found.overloads === undefined)
       return this.#fail(node.position, `undeclared reference to '${found.name}' (in container '')`)
     if (args.some((arg) => arg === ERROR)) return ERROR
-    const results = matching(found.overloads, args)
+    const fitting = matching(found.overloads, args)
+    const results = fitting.map(({ result }) => result)
+    this.calls.set(node, { ...found, overloads: fitting.map(({ overload }) => overload) })
     if (results.length === 0) {
       const shown = args.map(formatType)
       const applied = found.isMethod ? `${shown[0]}.(${shown.slice(1).join(', ')})` : `(${shown.join(', ')})`
@@ -237,14 +259,18 @@ class Checker {
 
 const CONDITIONS = new Set(['all', 'exists', 'exists_one', 'existsOne', 'filter'])
 
-function matching(overloads: readonly Overload[], args: readonly CelType[]): CelType[] {
-  const results: CelType[] = []
-  for (const { params, result } of overloads) {
+function matching(
+  overloads: readonly Overload[],
+  args: readonly CelType[],
+): { readonly overload: Overload; readonly result: CelType }[] {
+  const fitting: { overload: Overload; result: CelType }[] = []
+  for (const overload of overloads) {
+    const { params, result } = overload
     const bindings: Bindings = new Map()
     if (params.length === args.length && params.every((param, i) => isAssignable(param, args[i]!, bindings)))
-      results.push(resolve(result, bindings))
+      fitting.push({ overload, result: resolve(result, bindings) })
   }
-  return results
+  return fitting
 }
 
 function literalType(value: Extract<Expression, { type: 'literal' }>['value']): CelType {

@@ -1,5 +1,7 @@
 import type { Re2 } from '../../base/re2.ts'
 import { check } from './check.ts'
+import { estimateCost } from './cost/estimate.ts'
+import type { Sized } from './cost/sizes.ts'
 import { prepare } from './evaluate.ts'
 import { addresses } from './functions/addresses.ts'
 import { conversions } from './functions/conversions.ts'
@@ -28,6 +30,8 @@ export interface CelOptions {
   readonly variables: ReadonlyMap<string, CelType>
   readonly objects?: (name: string) => CelType | undefined
   readonly library: Library
+  /** How large the variables can be; the cost is estimated if this is told. */
+  readonly sizes?: Sized
 }
 
 /** Values by name. Only those that an expression reads are asked for. */
@@ -40,6 +44,8 @@ export interface CompiledCel {
   readonly type: CelType
   /** Declared variables that it reads. */
   readonly uses: ReadonlySet<string>
+  /** Of the most expensive run that is possible; 0 where sizes were not told. */
+  readonly cost: number
   /** Throws `CelError` if there is no value, `CelBudgetError` if finding it takes too much. */
   evaluate(values: CelVariables, budget: Budget): CelValue
 }
@@ -50,13 +56,15 @@ export class CelCompileError extends Error {}
 /** Reads and checks an expression. Throws `CelCompileError`. */
 export function compileCel(text: string, options: CelOptions): CompiledCel {
   const expression = parsed(text)
-  const { type, problems, uses } = check(expression, options)
+  const checked = check(expression, options)
+  const { type, problems, uses } = checked
   if (problems.length > 0) throw new CelCompileError(describe(text, problems))
   const names = [...options.variables.keys()]
   const run = prepare(expression, names, options.library)
   return {
     type,
     uses,
+    cost: options.sizes ? estimateCost(expression, checked, options.sizes) : 0,
     evaluate: (values, budget) =>
       run({ values: names.map((name) => (uses.has(name) ? (values.get(name) ?? null) : null)), budget }),
   }

@@ -1,6 +1,7 @@
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/apiextensions-v1.ts'
 import type { Re2 } from '../../base/re2.ts'
-import { CelCompileError, type CompiledCel, compileCel, kubernetesLibrary } from '../cel/compile.ts'
+import { CelCompileError, type CelOptions, type CompiledCel, compileCel, kubernetesLibrary } from '../cel/compile.ts'
+import type { Sized } from '../cel/cost/sizes.ts'
 import type { Library } from '../cel/library.ts'
 import { type CelType, optionalOf } from '../cel/types.ts'
 import { celTypeOf } from './cel-schema.ts'
@@ -38,8 +39,14 @@ function libraryOf(re2: Re2): Library {
   return library
 }
 
-/** Throws `RuleError`. */
-export function compileRule(rule: ValidationRule, props: JSONSchemaProps, isObject: boolean, re2: Re2): CompiledRule {
+/** Throws `RuleError`. The costs are estimated if sizes are told. */
+export function compileRule(
+  rule: ValidationRule,
+  props: JSONSchemaProps,
+  isObject: boolean,
+  re2: Re2,
+  sizes?: Sized,
+): CompiledRule {
   const self = celTypeOf(props, isObject)
   const oldSelf = rule.optionalOldSelf ? optionalOf(self) : self
   const variables = new Map<string, CelType>([
@@ -47,7 +54,7 @@ export function compileRule(rule: ValidationRule, props: JSONSchemaProps, isObje
     ['oldSelf', oldSelf],
   ])
   const compile = (text: string, part: 'rule' | 'messageExpression', wanted: string, wrong: string) => {
-    const program = compilePart(text, variables, libraryOf(re2), part)
+    const program = compilePart(text, { variables, library: libraryOf(re2), ...(sizes && { sizes }) }, part)
     if (program.type.kind !== wanted && program.type.kind !== 'dyn') throw new RuleError(part, wrong)
     return program
   }
@@ -59,14 +66,9 @@ export function compileRule(rule: ValidationRule, props: JSONSchemaProps, isObje
   return { rule, program, message, isTransition, fieldPath: fieldPathOf(rule, props) }
 }
 
-function compilePart(
-  text: string,
-  variables: ReadonlyMap<string, CelType>,
-  library: Library,
-  part: 'rule' | 'messageExpression',
-): CompiledCel {
+function compilePart(text: string, options: CelOptions, part: 'rule' | 'messageExpression'): CompiledCel {
   try {
-    return compileCel(text, { variables, library })
+    return compileCel(text, options)
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error
     const what = part === 'rule' ? 'compilation failed' : 'messageExpression compilation failed'

@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/apiextensions-v1.ts'
 import { childSchemas } from '../../api/kinds/apiextensions/custom-resource-definition/schema-tree.ts'
 import { type FieldError, invalid, notSupported } from '../../api/meta/field-error.ts'
 import type { FieldPath } from '../../api/meta/field-path.ts'
 import type { Re2 } from '../../base/re2.ts'
 import { type CompiledRule, compileRule, RuleError } from './cel-rule.ts'
+import { type SchemaSize, schemaSizeOf } from './cel-sizes.ts'
+import { type Cardinality, cardinalityBelow, RuleCosts } from './rule-cost.ts'
 import { RuleRun, type RuleTree } from './rule-run.ts'
 import type { CelRules } from './rules.ts'
 
@@ -57,70 +60,110 @@ export function checkRules(
   path: FieldPath,
   re2: Re2,
 ): FieldError[] {
-  return new RuleCheck(re2).check(props, before, path, true, undefined)
+  const check = new RuleCheck(re2, isDeepStrictEqual(props, before))
+  return [...check.check({ props, before, path, isRoot: true, lost: undefined, cardinality: 1 }), ...check.total(path)]
+}
+
+/** A part of a schema, and where it is. */
+interface SchemaPart {
+  readonly props: JSONSchemaProps
+  readonly before: JSONSchemaProps | undefined
+  readonly path: FieldPath
+  readonly isRoot: boolean
+  /** The list within which old values cannot be told which they were. */
+  readonly lost: FieldPath | undefined
+  readonly cardinality: Cardinality
 }
 
 class RuleCheck {
   readonly #re2: Re2
+  /** A schema that is there already may be as expensive as it is. */
+  readonly #isUnchanged: boolean
+  readonly #costs = new RuleCosts()
 
-  constructor(re2: Re2) {
+  constructor(re2: Re2, isUnchanged: boolean) {
     this.#re2 = re2
+    this.#isUnchanged = isUnchanged
   }
 
-  /** `lost` is the list or map within which old values cannot be told which they were. */
-  check(
-    props: JSONSchemaProps,
-    before: JSONSchemaProps | undefined,
-    path: FieldPath,
-    isRoot: boolean,
-    lost: FieldPath | undefined,
-  ): FieldError[] {
-    const isObject = isRoot || props['x-kubernetes-embedded-resource'] === true
+  check(part: SchemaPart): FieldError[] {
+    const { props, before, path, lost } = part
     const errors: FieldError[] = []
     const known = new Set(before?.[RULES]?.map((rule) => JSON.stringify(rule)))
     props[RULES]?.forEach((rule, i) => {
-      const at = path.child(RULES).index(i)
-      if (!known.has(JSON.stringify(rule))) errors.push(...this.#rule(rule, props, at, isObject, lost))
+      errors.push(...this.#rule(rule, part, path.child(RULES).index(i), known.has(JSON.stringify(rule))))
     })
+    const cardinality = cardinalityBelow(props, part.cardinality)
     for (const [child, at, what] of childSchemas(props, path)) {
-      const isList = what === 'array items'
-      const gone = isList && props['x-kubernetes-list-type'] !== 'map' ? (lost ?? path) : lost
-      errors.push(...this.check(child, childBefore(before, props, child), at, false, gone))
+      const isUncorrelated = what === 'array items' && props['x-kubernetes-list-type'] !== 'map'
+      errors.push(
+        ...this.check({
+          props: child,
+          before: childBefore(before, props, child),
+          path: at,
+          isRoot: false,
+          lost: isUncorrelated ? (lost ?? path) : lost,
+          cardinality,
+        }),
+      )
     }
     return errors
   }
 
-  #rule(
-    rule: ValidationRule,
-    props: JSONSchemaProps,
-    path: FieldPath,
-    isObject: boolean,
-    lost: FieldPath | undefined,
-  ): FieldError[] {
-    const errors: FieldError[] = []
-    if (rule.reason && !REASONS.includes(rule.reason))
-      errors.push(notSupported(path.child('reason'), rule.reason, REASONS))
+  total(path: FieldPath): FieldError[] {
+    return this.#isUnchanged ? [] : this.#costs.total(path)
+  }
+
+  #rule(rule: ValidationRule, part: SchemaPart, path: FieldPath, isKnown: boolean): FieldError[] {
+    const { props, isRoot } = part
+    const isObject = isRoot || props['x-kubernetes-embedded-resource'] === true
+    const size = schemaSizeOf(props, isObject)
     try {
-      const { isTransition } = compileRule(rule, props, isObject, this.#re2)
-      if (isTransition && lost)
-        errors.push(
-          invalid(
-            path.child('rule'),
-            rule.rule,
-            `oldSelf cannot be used on the uncorrelatable portion of the schema within ${lost}`,
-          ),
-        )
-      if (rule.optionalOldSelf !== undefined && !isTransition)
-        errors.push(
-          invalid(path.child('optionalOldSelf'), rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
-        )
+      const compiled = compileRule(rule, props, isObject, this.#re2, size ?? NO_SIZE)
+      const tooExpensive = this.#cost(compiled, size, part.cardinality, path)
+      return isKnown ? tooExpensive : [...tooExpensive, ...faultsOf(compiled, part.lost, path)]
     } catch (error) {
       if (!(error instanceof RuleError)) throw error
+      if (isKnown) return []
       const value = error.part === 'rule' ? rule : rule[error.part]
-      errors.push(invalid(path.child(error.part), value, error.message))
+      return [...reasonFaults(rule, path), invalid(path.child(error.part), value, error.message)]
     }
-    return errors
   }
+
+  #cost(
+    { program, message }: CompiledRule,
+    size: SchemaSize | undefined,
+    cardinality: Cardinality,
+    path: FieldPath,
+  ): FieldError[] {
+    const errors = this.#costs.rule(program.cost, size, cardinality, path.child('rule'))
+    if (message) errors.push(...this.#costs.message(message.cost, path.child('messageExpression')))
+    return this.#isUnchanged ? [] : errors
+  }
+}
+
+const NO_SIZE: SchemaSize = { max: 0, least: 0 }
+
+function faultsOf({ rule, isTransition }: CompiledRule, lost: FieldPath | undefined, path: FieldPath): FieldError[] {
+  const errors = reasonFaults(rule, path)
+  const { optionalOldSelf } = rule
+  if (isTransition && lost)
+    errors.push(
+      invalid(
+        path.child('rule'),
+        rule.rule,
+        `oldSelf cannot be used on the uncorrelatable portion of the schema within ${lost}`,
+      ),
+    )
+  if (optionalOldSelf !== undefined && !isTransition)
+    errors.push(
+      invalid(path.child('optionalOldSelf'), optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
+    )
+  return errors
+}
+
+function reasonFaults({ reason }: ValidationRule, path: FieldPath): FieldError[] {
+  return reason && !REASONS.includes(reason) ? [notSupported(path.child('reason'), reason, REASONS)] : []
 }
 
 /** The same child in the schema as it was. */
