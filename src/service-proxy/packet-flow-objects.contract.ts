@@ -11,7 +11,7 @@ export const TARGET_PORT = 8080
 const FIXED: Readonly<Record<string, readonly [string, string]>> = {
   P: ['10.244.0.20', 'fd00:10:244::20'],
   N: ['192.168.10.1', 'fd00:192:168:10::1'],
-  O: ['192.168.10.2', 'fd00:192:168:10::2'],
+  O: ['192.168.30.1', 'fd00:192:168:30::1'],
   E: ['192.168.10.100', 'fd00:192:168:10::100'],
   F: ['192.168.10.101', 'fd00:192:168:10::101'],
   U: ['10.96.0.200', 'fd00:10:96::200'],
@@ -33,13 +33,30 @@ export function addressOf(name: string, family: IPFamily): string {
   return fixed ? fixed[at] : `${NUMBERED[name[0]!]![at]}${Number(name.slice(1)) + 4}`
 }
 
-export const nodeOf = (scenario: FlowScenario, family: IPFamily): ProxyNode => ({
-  nodeIPs: [addressOf('N', family)],
-  localDetector: scenario.withoutDetector ? { by: 'none' } : { by: 'cidr', cidrs: [POD_CIDRS[family]] },
+/** Where the names are. Several families make dual-stack Services. */
+export interface Placement {
+  readonly families: readonly IPFamily[]
+  addressOf(name: string, family: IPFamily): string
+  nodeNameOf(endpoint: string): string
+}
+
+/** The places of the tables themselves: one node, and others that no rule needs to know more of. */
+export const placementOf = (...families: readonly IPFamily[]): Placement => ({
+  families,
+  addressOf,
+  nodeNameOf: (endpoint) => (endpoint.startsWith('L') ? THIS_NODE : 'there'),
+})
+
+/** What the proxy of the node with this name is told of it. */
+export const nodeOf = (scenario: FlowScenario, { families, addressOf }: Placement, name = 'N'): ProxyNode => ({
+  nodeIPs: families.map((family) => addressOf(name, family)),
+  localDetector: scenario.withoutDetector
+    ? { by: 'none' }
+    : { by: 'cidr', cidrs: families.map((family) => POD_CIDRS[family]) },
   masqueradeAll: scenario.masqueradeAll ?? false,
   masqueradeBit: 14,
   nodePortAddresses: 'primary',
-  serviceCIDRs: [SERVICE_CIDRS[family]],
+  serviceCIDRs: families.map((family) => SERVICE_CIDRS[family]),
 })
 
 export const nodeLabelsOf = ({ zone }: FlowScenario): Record<string, string> =>
@@ -47,31 +64,32 @@ export const nodeLabelsOf = ({ zone }: FlowScenario): Record<string, string> =>
 
 export function objectsOf(
   scenario: FlowScenario,
-  family: IPFamily,
+  placement: Placement,
 ): { services: Service[]; endpointSlices: EndpointSlice[] } {
   return {
-    services: scenario.services.map((service) => serviceObject(service, family)),
-    endpointSlices: scenario.services.map((service) => sliceObject(service, family)),
+    services: scenario.services.map((service) => serviceObject(service, placement)),
+    endpointSlices: placement.families.flatMap((family) =>
+      scenario.services.map((service) => sliceObject(service, family, placement)),
+    ),
   }
 }
 
-function serviceObject(flow: FlowService, family: IPFamily): Service {
-  const ip = (name: string) => addressOf(name, family)
+function serviceObject(flow: FlowService, { families, addressOf }: Placement): Service {
+  const ips = (name: string) => families.map((family) => addressOf(name, family))
   const ports = flow.ports.map(parsePort)
   const hasNodePort = ports.some(({ nodePort }) => nodePort !== undefined)
-  const range = family === 'IPv4' ? 32 : 128
   return {
     metadata: { namespace: 'default', name: flow.name, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: {
       type: flow.loadBalancerIPs ? 'LoadBalancer' : hasNodePort ? 'NodePort' : 'ClusterIP',
-      clusterIP: ip(flow.clusterIP),
-      clusterIPs: [ip(flow.clusterIP)],
-      ipFamilies: [family],
+      clusterIP: ips(flow.clusterIP)[0]!,
+      clusterIPs: ips(flow.clusterIP),
+      ipFamilies: [...families],
       ports,
       internalTrafficPolicy: flow.internal ?? 'Cluster',
       externalTrafficPolicy: flow.external ?? 'Cluster',
-      ...(flow.externalIPs && { externalIPs: flow.externalIPs.map(ip) }),
-      ...(flow.sourceRanges && { loadBalancerSourceRanges: flow.sourceRanges.map((name) => `${ip(name)}/${range}`) }),
+      ...(flow.externalIPs && { externalIPs: flow.externalIPs.flatMap(ips) }),
+      ...(flow.sourceRanges && { loadBalancerSourceRanges: flow.sourceRanges.flatMap(ips).map(hostRange) }),
       ...(flow.affinitySeconds !== undefined && {
         sessionAffinity: 'ClientIP',
         sessionAffinityConfig: { clientIP: { timeoutSeconds: flow.affinitySeconds } },
@@ -79,14 +97,15 @@ function serviceObject(flow: FlowService, family: IPFamily): Service {
     },
     status: {
       loadBalancer: {
-        ingress: (flow.loadBalancerIPs ?? []).map((name) => ({
-          ip: ip(name),
-          ...(flow.ipMode && { ipMode: flow.ipMode }),
-        })),
+        ingress: (flow.loadBalancerIPs ?? [])
+          .flatMap(ips)
+          .map((ip) => ({ ip, ...(flow.ipMode && { ipMode: flow.ipMode }) })),
       },
     },
   }
 }
+
+const hostRange = (ip: string) => `${ip}/${ip.includes(':') ? 128 : 32}`
 
 interface ParsedPort {
   name: string
@@ -104,14 +123,14 @@ function parsePort(text: string): ParsedPort {
   return { name, port, protocol, targetPort: TARGET_PORT, ...(nodePort !== undefined && { nodePort }) }
 }
 
-const sliceObject = (flow: FlowService, family: IPFamily): EndpointSlice => ({
+const sliceObject = (flow: FlowService, family: IPFamily, placement: Placement): EndpointSlice => ({
   metadata: {
     namespace: 'default',
     name: `${flow.name}-${family.toLowerCase()}`,
     labels: { 'kubernetes.io/service-name': flow.name },
   },
   addressType: family,
-  endpoints: flow.endpoints.map((endpoint) => endpointObject(endpoint, family)),
+  endpoints: flow.endpoints.map((endpoint) => endpointObject(endpoint, family, placement)),
   ports: flow.ports.map(parsePort).map(({ name, protocol }) => ({ name, protocol, port: TARGET_PORT })),
 })
 
@@ -122,14 +141,18 @@ const CONDITIONS: Readonly<Record<string, Endpoint['conditions']>> = {
   dead: { ready: false, serving: false, terminating: true },
 }
 
-function endpointObject(endpoint: string | FlowEndpoint, family: IPFamily): Endpoint {
+function endpointObject(
+  endpoint: string | FlowEndpoint,
+  family: IPFamily,
+  { addressOf, nodeNameOf }: Placement,
+): Endpoint {
   const { is, zones, nodes } =
     typeof endpoint === 'string' ? { is: endpoint, zones: undefined, nodes: undefined } : endpoint
   const [name, condition = 'ready'] = is.split(' ') as [string, string?]
   return {
     addresses: [addressOf(name, family)],
     conditions: CONDITIONS[condition]!,
-    nodeName: name.startsWith('L') ? THIS_NODE : 'there',
+    nodeName: nodeNameOf(name),
     ...((zones || nodes) && {
       hints: {
         ...(zones && { forZones: zones.map((zone) => ({ name: zone })) }),

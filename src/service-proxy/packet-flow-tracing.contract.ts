@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IPFamily } from '../base/ip-address.ts'
 import type { ProxyNode } from './backend.ts'
-import { addressOf, nodeLabelsOf, nodeOf, objectsOf, TARGET_PORT, THIS_NODE } from './packet-flow-objects.contract.ts'
+import {
+  addressOf,
+  nodeLabelsOf,
+  nodeOf,
+  objectsOf,
+  placementOf,
+  TARGET_PORT,
+  THIS_NODE,
+} from './packet-flow-objects.contract.ts'
 import { PACKET_FLOWS, parseFlow } from './packet-flows.contract.ts'
 import type { PacketTracer, TraceOutcome } from './packet-tracer.ts'
 import { ServiceTable } from './service-table.ts'
@@ -24,11 +32,11 @@ export function packetFlowContract(mode: string, start: TracedProxy, { hidesClie
       let tracer: PacketTracer & AsyncDisposable
       beforeAll(async () => {
         const table = new ServiceTable({ name: THIS_NODE, labels: nodeLabelsOf(scenario) })
-        const { services, endpointSlices } = objectsOf(scenario, family)
+        const { services, endpointSlices } = objectsOf(scenario, placementOf(family))
         for (const service of services) table.serviceChanged(undefined, service)
         for (const slice of endpointSlices) table.endpointSliceChanged(undefined, slice)
         table.update()
-        tracer = await start(table, nodeOf(scenario, family))
+        tracer = await start(table, nodeOf(scenario, placementOf(family)))
       })
       afterAll(() => tracer?.[Symbol.asyncDispose]())
 

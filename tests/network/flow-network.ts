@@ -13,10 +13,16 @@ import type { IPFamily } from '../../src/base/ip-address.ts'
 import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
 import { LOOPBACK_INDEX, type Rtnetlink } from '../../src/linux/rtnetlink.ts'
-import { addressOf, TARGET_PORT } from '../../src/service-proxy/packet-flow-objects.contract.ts'
+import {
+  addressOf,
+  type Placement,
+  placementOf,
+  TARGET_PORT,
+  THIS_NODE,
+} from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { type Place, serve } from './flow-sockets.ts'
 
-const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
+export const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 const PODS = ['P', 'L1', 'L2']
 const OUTSIDE = ['E', 'F']
 const REMOTE = ['R1', 'R2']
@@ -30,8 +36,18 @@ const ALL: Readonly<Record<IPFamily, string>> = { IPv4: '0.0.0.0/0', IPv6: '::/0
 const HOST: Readonly<Record<IPFamily, number>> = { IPv4: 32, IPv6: 128 }
 const SUBNET: Readonly<Record<IPFamily, number>> = { IPv4: 24, IPv6: 64 }
 
+/** A node with a service proxy: its name in the tables, and that of its Node object. */
+export interface FlowNode {
+  readonly name: string
+  readonly nodeName: string
+  readonly place: Place
+}
+
 export interface FlowNetwork extends AsyncDisposable {
   readonly node: Place
+  /** The same one first, and the others that have a proxy. */
+  readonly nodes: readonly FlowNode[]
+  readonly placement: Placement
   /** Where a name of the tables is. */
   place(name: string): Place
 }
@@ -80,7 +96,13 @@ export async function startFlowNetwork(): Promise<FlowNetwork> {
         closers.push(await serve(place(name), name, addressOf(name, family), TARGET_PORT))
       }
     }
-    return { node: { linux, namespace: node }, place, [Symbol.asyncDispose]: dispose }
+    return {
+      node: place('N'),
+      nodes: [{ name: 'N', nodeName: THIS_NODE, place: place('N') }],
+      placement: placementOf(...FAMILIES),
+      place,
+      [Symbol.asyncDispose]: dispose,
+    }
   } catch (error) {
     await dispose()
     throw error
@@ -90,7 +112,11 @@ export async function startFlowNetwork(): Promise<FlowNetwork> {
 function forwardPackets(): void {
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
   writeFileSync('/proc/sys/net/ipv6/conf/all/forwarding', '1')
-  // The tables ask more often than a kernel likes to say no.
+  patientWithRefusals()
+}
+
+/** The tables ask more often than a kernel likes to say no. */
+export function patientWithRefusals(): void {
   writeFileSync('/proc/sys/net/ipv4/icmp_ratelimit', '0')
   writeFileSync('/proc/sys/net/ipv6/icmp/ratelimit', '0')
 }
@@ -116,7 +142,7 @@ function connectPod(node: Rtnetlink, pod: Rtnetlink, namespace: NetworkNamespace
   }
 }
 
-function connectOutside(node: Rtnetlink, outside: Rtnetlink, namespace: NetworkNamespace): void {
+export function connectOutside(node: Rtnetlink, outside: Rtnetlink, namespace: NetworkNamespace): void {
   const [outer, inner] = addVeth(node, outside, namespace, 'uplink')
   for (const family of FAMILIES) {
     node.addAddress({ link: outer, address: `${addressOf('N', family)}/${SUBNET[family]}` })

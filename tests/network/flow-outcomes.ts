@@ -5,16 +5,16 @@ import type { IPFamily } from '../../src/base/ip-address.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { BackendFactory, ServiceProxyBackend } from '../../src/service-proxy/backend.ts'
 import {
-  addressOf,
   nodeLabelsOf,
   nodeOf,
   objectsOf,
+  type Placement,
   THIS_NODE,
 } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { type FlowScenario, parseFlow } from '../../src/service-proxy/packet-flows.contract.ts'
 import type { Protocol } from '../../src/service-proxy/service-port.ts'
 import { ServiceTable } from '../../src/service-proxy/service-table.ts'
-import type { FlowNetwork } from './flow-network.ts'
+import type { FlowNetwork, FlowNode } from './flow-network.ts'
 import { type Answer, ask } from './flow-sockets.ts'
 
 /** Long enough that a silent answer is silence, also on a busy machine. */
@@ -49,19 +49,20 @@ export async function flowOutcomes(
   }
 }
 
+/** A proxy of the mode for one node of the network. */
 export function openBackend(
-  network: FlowNetwork,
+  { name, place }: FlowNode,
   factory: BackendFactory,
   scenario: FlowScenario,
-  family: IPFamily,
+  placement: Placement,
 ): ServiceProxyBackend {
-  const { linux, namespace } = network.node
-  return factory({ linux, namespace, node: nodeOf(scenario, family), clock: systemClock, log: silentLogger })
+  return factory({ ...place, node: nodeOf(scenario, placement, name), clock: systemClock, log: silentLogger })
 }
 
-export function tableOf(scenario: FlowScenario, family: IPFamily): ServiceTable {
-  const table = new ServiceTable({ name: THIS_NODE, labels: nodeLabelsOf(scenario) })
-  const { services, endpointSlices } = objectsOf(scenario, family)
+/** What the node with this name knows of the scenario. */
+export function tableOf(scenario: FlowScenario, placement: Placement, nodeName = THIS_NODE): ServiceTable {
+  const table = new ServiceTable({ name: nodeName, labels: nodeLabelsOf(scenario) })
+  const { services, endpointSlices } = objectsOf(scenario, placement)
   for (const service of services) table.serviceChanged(undefined, service)
   for (const slice of endpointSlices) table.endpointSliceChanged(undefined, slice)
   table.update()
@@ -83,6 +84,7 @@ async function outcomeOf(
 ): Promise<string> {
   const { from, to, port, protocol } = parseFlow(text)
   const place = network.place(from)
+  const { addressOf } = network.placement
   const target = { ip: addressOf(to, family), port, protocol, source: addressOf(from, family) }
   const wanted = expected.split(' ').filter((word) => /^[LR]\d$/.test(word))
   if (wanted.length === 0) return withoutEndpoint(await ask(place, target, SILENCE_MS), expected, to)

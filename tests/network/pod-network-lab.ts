@@ -64,8 +64,7 @@ export class Lab {
   /** `10.9.0.1` and `fd09::1` for the first, and so on. */
   addMachine(name: string, { families = ['IPv4', 'IPv6'], mtu = 1500 } = {}): Machine {
     const number = ++this.#machines
-    const inside = this.linux.namespaces.create(unique(name))
-    this.#namespaces.push(inside)
+    const inside = this.addNamespace(name)
     const peer = { name: 'eth0', namespace: inside, mtu }
     const cable = { kind: 'veth', name: `port${number}`, mtu, up: true, master: this.#bridge.index, peer } as const
     const port = this.#wires.addLink(cable)
@@ -82,6 +81,13 @@ export class Lab {
     network[Symbol.dispose]()
     const stateDir = path.join(this.#directory, `${name}-${number}`)
     return { name, inside, linux: linuxIn(this.linux, inside), addresses, stateDir, port }
+  }
+
+  /** For what is neither a machine nor a pod. */
+  addNamespace(name: string): NetworkNamespace {
+    const namespace = this.linux.namespaces.create(unique(name))
+    this.#namespaces.push(namespace)
+    return namespace
   }
 
   async client(): Promise<Client> {

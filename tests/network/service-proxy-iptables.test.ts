@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IPFamily } from '../../src/base/ip-address.ts'
 import type { BackendFactory } from '../../src/service-proxy/backend.ts'
 import { createIptablesBackend } from '../../src/service-proxy/iptables/iptables-backend.ts'
+import { placementOf } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
@@ -30,13 +31,12 @@ asRoot('iptables mode', () => {
     const program = (family: IPFamily) => `${family === 'IPv4' ? 'iptables' : 'ip6tables'}-${variant}-save`
 
     // The tables of iptables-nft are run with those of all modes.
-    describe.each(variant === 'legacy' ? FAMILIES : [])('%s', (family) => {
-      test.each(PACKET_FLOWS)('$name', AGAIN, async (scenario) => {
-        const backend = openBackend(network, factory, scenario, family)
-        await backend.apply(tableOf(scenario, family), 'all')
-        const { actual, expected } = await flowOutcomes(network, scenario, family)
-        expect(actual).toEqual(expected)
-      })
+    test.each(variant === 'legacy' ? PACKET_FLOWS : [])('$name', AGAIN, async (scenario) => {
+      const { placement } = network
+      const backend = openBackend(network.nodes[0]!, factory, scenario, placement)
+      await backend.apply(tableOf(scenario, placement), 'all')
+      const asked = placement.families.map((family) => flowOutcomes(network, scenario, family))
+      for (const { actual, expected } of await Promise.all(asked)) expect(actual).toEqual(expected)
     })
 
     test.each(FAMILIES)(
@@ -54,8 +54,8 @@ asRoot('iptables mode', () => {
             JSON.stringify({ ...scenario, services: 0, flows: 0, name: 0 })
           )
             continue
-          const backend = openBackend(network, factory, scenario, family)
-          const [first, second] = [tableOf(before, family), tableOf(scenario, family)]
+          const backend = openBackend(network.nodes[0]!, factory, scenario, placementOf(family))
+          const [first, second] = [tableOf(before, placementOf(family)), tableOf(scenario, placementOf(family))]
           await backend.apply(first, 'all')
           const keys = new Set([...first.ports(), ...second.ports()].map(({ key }) => key))
           await backend.apply(second, keys)
@@ -69,8 +69,8 @@ asRoot('iptables mode', () => {
     test('cleaning up takes all away and leaves what is not ours', async () => {
       const scenario = PACKET_FLOWS[0]!
       inNode(`iptables-${variant}`, '-A', 'FORWARD', '-s', '203.0.113.1', '-j', 'DROP')
-      const backend = openBackend(network, factory, scenario, 'IPv4')
-      await backend.apply(tableOf(scenario, 'IPv4'), 'all')
+      const backend = openBackend(network.nodes[0]!, factory, scenario, placementOf('IPv4'))
+      await backend.apply(tableOf(scenario, placementOf('IPv4')), 'all')
       expect(inNode(program('IPv4'))).toContain('"default/web:p80-tcp cluster IP"')
       await backend.cleanup()
       expect(inNode(program('IPv4'))).not.toContain('KUBE-')

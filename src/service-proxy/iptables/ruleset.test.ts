@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/log.ts'
 import { VirtualClock } from '../../base/virtual-clock.ts'
 import { fakeLinux } from '../../linux/fake-linux.ts'
-import { nodeOf, objectsOf, THIS_NODE } from '../packet-flow-objects.contract.ts'
+import { nodeOf, objectsOf, placementOf, THIS_NODE } from '../packet-flow-objects.contract.ts'
 import type { FlowService } from '../packet-flows.contract.ts'
 import { ServiceTable } from '../service-table.ts'
 import { endpointChain, portChains } from './chain-names.ts'
@@ -14,7 +14,7 @@ const { cluster } = portChains({ name: 'default/web:p80-tcp', protocol: 'TCP' })
 
 function tableOf(...services: FlowService[]): ServiceTable {
   const table = new ServiceTable({ name: THIS_NODE })
-  const objects = objectsOf({ name: '', services, flows: [] }, 'IPv4')
+  const objects = objectsOf({ name: '', services, flows: [] }, placementOf('IPv4'))
   for (const service of objects.services) table.serviceChanged(undefined, service)
   for (const slice of objects.endpointSlices) table.endpointSliceChanged(undefined, slice)
   table.update()
@@ -24,7 +24,7 @@ function tableOf(...services: FlowService[]): ServiceTable {
 function start() {
   const commands = fakeIptables()
   const clock = new VirtualClock()
-  const node = nodeOf({ name: '', services: [], flows: [] }, 'IPv4')
+  const node = nodeOf({ name: '', services: [], flows: [] }, placementOf('IPv4'))
   const backend = createIptablesBackend({ linux: fakeLinux(), node, clock, log: silentLogger }, { commands })
   return { commands, clock, backend }
 }
