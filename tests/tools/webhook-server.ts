@@ -23,8 +23,10 @@ export interface WebhookServer extends AsyncDisposable {
   readonly caBundle: string
 }
 
-/** What answers at a path: part of an AdmissionResponse, or undefined for no answer at all. */
-export type Answers = Readonly<Record<string, (request: AdmissionRequestBody) => object | undefined>>
+/** What answers at a path, at once or later: part of an AdmissionResponse, or undefined for no answer at all. */
+export type Answers = Readonly<
+  Record<string, (request: AdmissionRequestBody) => object | undefined | Promise<object | undefined>>
+>
 
 export const jsonPatch = (...operations: object[]) => ({
   patchType: 'JSONPatch',
@@ -43,14 +45,14 @@ export async function startWebhookServer(answers: Answers): Promise<WebhookServe
   const server = createServer(pair, (incoming, outgoing) => {
     const parts: Buffer[] = []
     incoming.on('data', (part: Buffer) => parts.push(part))
-    incoming.on('end', () => {
+    incoming.on('end', async () => {
       const { apiVersion, kind, request } = JSON.parse(Buffer.concat(parts).toString())
       const answer = answers[new URL(incoming.url ?? '/', 'https://x').pathname.slice(1)]
       if (!answer) {
         outgoing.statusCode = 404
         return outgoing.end()
       }
-      const response = answer(request)
+      const response = await answer(request)
       if (!response) return
       outgoing.end(JSON.stringify({ apiVersion, kind, response: { uid: request.uid, allowed: true, ...response } }))
     })

@@ -48,7 +48,7 @@ export class ApiError extends Error {
       metadata: this.listMeta,
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason !== '' && { reason: this.reason }),
       ...(this.details && { details: this.details }),
       code: this.code,
     }
