@@ -43,7 +43,7 @@ async function usedBy(bench: ConformanceBench, name = 'counts'): Promise<Record<
   await bench.settled()
   return (await bench.of(resourceQuotaKind).get(name)).status?.used ?? {}
 }
-const asking = (requests: object, limits: object = {}) => ({
+const asking = (requests: Record<string, string>, limits: Record<string, string> = {}) => ({
   containers: [{ name: 'app', image: 'app:1', resources: { requests, limits } }],
 })
 

@@ -9,11 +9,19 @@ const ref = (definition: string) => ({ $ref: `#/definitions/${definition}` })
 export const customDefinitionName = (kind: { group: string; version: string }, type: string) =>
   `${kind.group.split('.').reverse().join('.')}.${kind.version}.${type}`
 
+/** How the fields are described that all objects and lists have. */
+export interface CommonFields {
+  readonly apiVersion: JsonObject
+  readonly kind: JsonObject
+  readonly metadata: JsonObject
+  readonly listMetadata: JsonObject
+}
+
 /** The definitions of a custom kind and of its list. `described` is its schema with descriptions, if there is one. */
 export function customDefinitions(
   kind: Kind,
   described: JsonObject | undefined,
-  typeMeta: JsonObject = TYPE_META,
+  { metadata, listMetadata, ...typeMeta }: CommonFields = PLAIN_FIELDS,
 ): Record<string, JsonObject> {
   const name = customDefinitionName(kind, kind.kind)
   const body = described ?? fromStructural(kind.schema)
@@ -22,7 +30,7 @@ export function customDefinitions(
     [name]: {
       ...body,
       type: 'object',
-      properties: { ...properties, ...typeMeta, metadata: ref(`${META}.ObjectMeta`) },
+      properties: { ...properties, ...typeMeta, metadata },
       'x-kubernetes-group-version-kind': [gvk(kind, kind.kind)],
     },
     [customDefinitionName(kind, kind.listKind)]: {
@@ -31,7 +39,7 @@ export function customDefinitions(
       required: ['items'],
       properties: {
         ...typeMeta,
-        metadata: ref(`${META}.ListMeta`),
+        metadata: listMetadata,
         items: { type: 'array', items: ref(name), description: `List of ${kind.plural}.` },
       },
       'x-kubernetes-group-version-kind': [gvk(kind, kind.listKind)],
@@ -39,7 +47,12 @@ export function customDefinitions(
   }
 }
 
-const TYPE_META: JsonObject = { apiVersion: { type: 'string' }, kind: { type: 'string' } }
+const PLAIN_FIELDS: CommonFields = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: ref(`${META}.ObjectMeta`),
+  listMetadata: ref(`${META}.ListMeta`),
+}
 const gvk = (kind: Kind, name: string): JsonObject => ({ group: kind.group, kind: name, version: kind.version })
 
 const RENAMED: Readonly<Record<string, string>> = {

@@ -1,12 +1,13 @@
 import type { Kind } from '../../api/kind.ts'
 import type { JsonObject } from '../../api/meta/object.ts'
-import { customDefinitionName, customDefinitions } from './custom-definitions.ts'
+import { type CommonFields, customDefinitionName, customDefinitions } from './custom-definitions.ts'
 import type { OpenApiData } from './openapi-data.ts'
 import type { GroupVersionKind } from './operations.ts'
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 export const API_RESOURCE_LIST = `${META}.APIResourceList`
 const CONFIG_MAP = 'io.k8s.api.core.v1.ConfigMap'
+const ENDPOINTS_LIST = 'io.k8s.api.core.v1.EndpointsList'
 export const STATUS = `${META}.Status`
 export const PATCH = `${META}.Patch`
 export const DELETE_OPTIONS = `${META}.DeleteOptions`
@@ -18,10 +19,10 @@ export class DefinitionIndex {
 
   constructor(data: OpenApiData, kinds: Iterable<Kind>, described: (kind: Kind) => JsonObject | undefined) {
     this.#definitions = new Map(Object.entries(data.definitions))
-    const typeMeta = typeMetaOf(data)
+    const common = commonFieldsOf(data)
     for (const kind of kinds) {
       const definition = kind.schema.definition
-      if (definition === undefined) this.#addCustom(kind, described(kind), typeMeta)
+      if (definition === undefined) this.#addCustom(kind, described(kind), common)
       else {
         const listDefinition = definition.slice(0, definition.lastIndexOf('.') + 1) + kind.listKind
         this.#byKind.set(keyOf(kind), definition)
@@ -30,8 +31,8 @@ export class DefinitionIndex {
     }
   }
 
-  #addCustom(kind: Kind, described: JsonObject | undefined, typeMeta: JsonObject | undefined): void {
-    for (const [name, definition] of Object.entries(customDefinitions(kind, described, typeMeta))) {
+  #addCustom(kind: Kind, described: JsonObject | undefined, common: CommonFields | undefined): void {
+    for (const [name, definition] of Object.entries(customDefinitions(kind, described, common))) {
       this.#definitions.set(name, definition)
     }
     this.#byKind.set(keyOf(kind), customDefinitionName(kind, kind.kind))
@@ -71,9 +72,10 @@ export class DefinitionIndex {
 }
 
 /** How built-in kinds describe the fields that all objects have. */
-function typeMetaOf(data: OpenApiData): JsonObject | undefined {
-  const { apiVersion, kind } = (data.definitions[CONFIG_MAP]?.properties ?? {}) as JsonObject
-  return apiVersion !== undefined && kind !== undefined ? { apiVersion, kind } : undefined
+function commonFieldsOf({ definitions }: OpenApiData): CommonFields | undefined {
+  const { apiVersion, kind, metadata } = (definitions[CONFIG_MAP]?.properties ?? {}) as Record<string, JsonObject>
+  const { metadata: listMetadata } = (definitions[ENDPOINTS_LIST]?.properties ?? {}) as Record<string, JsonObject>
+  return apiVersion && kind && metadata && listMetadata && { apiVersion, kind, metadata, listMetadata }
 }
 
 const keyOf = (gvk: GroupVersionKind) => `${gvk.group}/${gvk.version}/${gvk.kind}`

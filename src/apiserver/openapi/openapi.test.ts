@@ -194,6 +194,43 @@ describe('/openapi/v2', () => {
     }
   })
 
+  it('says of custom kinds what its readers understand', async () => {
+    const properties = {
+      maybe: { type: 'object', nullable: true, properties: { a: { type: 'string' } } },
+      either: { type: 'string', anyOf: [{ minLength: 1 }, { pattern: 'x' }] },
+      bag: { type: 'object', preserveUnknownFields: true, properties: { a: { type: 'string' } } },
+      list: { type: 'array', preserveUnknownFields: true, items: { type: 'string' } },
+    }
+    const spec = { type: 'object', required: ['maybe', 'bag'], properties }
+    const custom = (kind: string, schema: object) =>
+      defineKind({
+        group: 'example.com',
+        version: 'v1',
+        kind,
+        plural: `${kind.toLowerCase()}s`,
+        schema: schema as never,
+      })
+    const served = [
+      ...kinds,
+      custom('Gadget', { type: 'object', properties: { spec } }),
+      custom('Anything', { type: 'object', preserveUnknownFields: true, properties: { spec } }),
+    ]
+    const { definitions } = read(await open(served).v2({ accept: 'application/json' }))
+    const keeps = { 'x-kubernetes-preserve-unknown-fields': true }
+    expect(definitions['com.example.v1.Gadget'].properties).toMatchObject({
+      metadata: { description: expect.stringContaining("Standard object's metadata") },
+    })
+    expect(definitions['com.example.v1.Gadget'].properties.spec).toEqual({
+      type: 'object',
+      required: ['bag'],
+      properties: { maybe: {}, either: { type: 'string' }, bag: keeps, list: keeps },
+    })
+    expect(definitions['com.example.v1.Anything']).toEqual({
+      type: 'object',
+      'x-kubernetes-group-version-kind': [{ group: 'example.com', kind: 'Anything', version: 'v1' }],
+    })
+  })
+
   it('is protobuf for those who ask, with the same content', async () => {
     const answer = await open().v2({ accept: ASKED })
     expect(answer.headers['Content-Type']).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf')

@@ -23,7 +23,10 @@ export function renderV2(
   version: string,
 ): JsonObject {
   const shared = new Set(['pretty', ...operations.flatMap((operation) => parametersOf(operation, data).shared)])
-  const definitions = [...index.closure(usedDefinitions(operations, index))].map(([name, one]) => [name, forV2(one)])
+  const definitions = [...index.closure(usedDefinitions(operations, index))].map(([name, one]) => [
+    name,
+    definitionForV2(one),
+  ])
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version },
@@ -37,21 +40,42 @@ export function renderV2(
   }
 }
 
-const ONLY_V3 = new Set(['anyOf', 'oneOf', 'not', 'nullable'])
+const ONLY_V3 = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'nullable'])
+const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'
+const KIND = 'x-kubernetes-group-version-kind'
+
+/** A kind that takes any field is any object: readers of v2 would miss all fields that it names none of. */
+const definitionForV2 = (node: JsonObject): JsonObject =>
+  node[KEEPS_UNKNOWN] && node[KIND] ? { type: 'object', [KIND]: node[KIND] } : forV2(node)
 
 /** What v2 cannot say is left out, so that its readers accept the rest. */
 function forV2(node: JsonObject): JsonObject {
+  const unsaid = unsaidOf(node)
   const kept: JsonObject = {}
   for (const [key, value] of Object.entries(node)) {
-    if (ONLY_V3.has(key) && !key.startsWith('x-')) continue
+    if (ONLY_V3.has(key) || unsaid.has(key)) continue
     if (key === 'properties') {
       const fields = Object.entries(value as JsonObject)
       kept.properties = Object.fromEntries(fields.map(([name, field]) => [name, forV2(field as JsonObject)]))
     } else if ((key === 'items' || key === 'additionalProperties') && typeof value === 'object') {
       kept[key] = forV2(value as JsonObject)
-    } else kept[key] = value
+    } else if (key === 'required') kept[key] = requiredForV2(node)
+    else kept[key] = value
   }
   return kept
+}
+
+/** Values that may be null or hold anything have no type and no parts in v2. */
+function unsaidOf(node: JsonObject): ReadonlySet<string> {
+  const parts = ['items', 'properties']
+  if (node.nullable) return new Set(['type', ...parts])
+  if (node[KEEPS_UNKNOWN]) return new Set(node.type === 'object' || node.type === 'array' ? ['type', ...parts] : parts)
+  return new Set(node.type === 'array' && node.items === undefined ? ['type'] : [])
+}
+
+function requiredForV2({ required, properties = {} }: JsonObject): string[] {
+  const mayBeNull = (field: string) => (properties as Record<string, JsonObject>)[field]?.nullable === true
+  return (required as string[]).filter((field) => !mayBeNull(field))
 }
 
 const ref = (definition: string) => ({ $ref: `#/definitions/${definition}` })

@@ -50,6 +50,8 @@ export function checkDraft(
     ? strictProblems(body, report)
     : [...duplicates, ...report.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)]
   if (problems.length === 0) return
+  // Custom kinds tell them by name, built-in ones as they stand in the body.
+  if (kind.schema.definition === undefined) problems.sort()
   if (options.fieldValidation === 'Strict') throw notThatKind(kind, `strict decoding error: ${problems.join(', ')}`)
   for (const problem of problems) if (!request.warnings.includes(problem)) request.warnings.push(problem)
 }
