@@ -67,6 +67,6 @@ export async function startSecurity(options: SecurityOptions, feed: CacheFeed, s
       const resource = { group: kind.group, version: kind.version, resource: kind.plural, namespace, name }
       return authorize(authorizer, user, { verb: 'create', resource: { ...resource, subresource: '' } })
     },
-    bootstrap: (transport) => reconcileDefaultRoles({ transport, store: options.store, feed, clock, random }),
+    bootstrap: (transport) => reconcileDefaultRoles(transport, feed),
   }
 }

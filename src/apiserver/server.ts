@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events'
 import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
 import type { Clock } from '../base/clock.ts'
-import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
@@ -21,7 +20,7 @@ import { type FrontProxy, publishAuthentication } from './aggregation/authentica
 import { remoteGroups, remoteOpenApi } from './aggregation/documents.ts'
 import { type AuditOptions, Auditor } from './audit/auditor.ts'
 import { MASTERS } from './authorization/authorizer.ts'
-import { bootstrap } from './bootstrap.ts'
+import { bootstrap } from './bootstrap/bootstrap.ts'
 import { definitionChecks } from './crd/definition-checks.ts'
 import { EngineLoader } from './crd/engines.ts'
 import { type RunningCustomResources, startCustomResources } from './crd/start.ts'
@@ -42,7 +41,6 @@ import type { UserInfo } from './identity.ts'
 import { inProcessTransport } from './in-process.ts'
 import { KindTable } from './kind-table.ts'
 import type { KubeletConnector } from './kubelet-connector.ts'
-import { publishKubernetesEndpoints } from './kubernetes-endpoints.ts'
 import { metricsActions } from './metrics-api/actions.ts'
 import { nodeMetricsKind, podMetricsKind } from './metrics-api/kinds.ts'
 import { OpenApi } from './openapi/openapi.ts'
@@ -117,7 +115,6 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: [MASTERS, 'system:authenticated'] }
-const DEFAULT_PORT = 6443
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { encryption } = options
@@ -189,21 +186,12 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     paths: anyOf((path) => aggregator.paths(path), apiPaths({ discovery, metrics, openapi }), security.paths),
   }
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver')
-  await bootstrap({
-    transport: own,
-    clock,
-    serviceCidrs: options.serviceCidrs,
-    kubernetesServiceIp: firstAddress(options.serviceCidrs[0]!),
-    securePort: advertise?.port ?? DEFAULT_PORT,
-  })
+  await bootstrap(context.machinery, own, options)
   await Promise.all([
     security.bootstrap(own),
     keepFlowControlObjects({ feed, clock, signal: stop.signal, log }, router.flowControl, own),
     aggregator.start(own, () => context.machinery.kinds.list()),
   ])
-  // Endpoints may not be loopback addresses: a machine without a network has none to tell.
-  if (advertise && !isLoopbackHost(advertise.host))
-    await publishKubernetesEndpoints(own, advertise.host, advertise.port)
   custom = await startCustomResources(context.machinery, own, engines, resolve)
   isUp = true
   const checking = keepTypesChecked({ feed, clock, log, signal: stop.signal, kinds: context.machinery.kinds }, own)
@@ -353,15 +341,3 @@ const anyOf =
     }
     return undefined
   }
-
-function isLoopbackHost(host: string): boolean {
-  const ip = parseIP(host)
-  return ip === undefined || isLoopback(ip)
-}
-
-/** 10.96.0.0/16 -> 10.96.0.1 */
-function firstAddress(cidr: string): string {
-  const range = parseCIDR(cidr)
-  if (!range) throw new Error(`${cidr} is not an address range such as 10.96.0.0/16`)
-  return formatIP({ family: range.family, value: range.first + 1n })
-}

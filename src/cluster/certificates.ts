@@ -63,11 +63,12 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
 
   const ca = await files.keep(
     'ca',
-    (pair) => expiresAfter(pair, now + LEAF_LIFETIME),
+    (cert) => expiresAfter(cert, now + LEAF_LIFETIME),
     () => issueCa(CA_SUBJECT, now),
   )
   const issuer = createIssuer(CA_SUBJECT, ca.key)
-  const fresh = (pair: KeyPair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca)
+  const isOurs = issuedBy(ca)
+  const fresh = (cert: X509Certificate) => expiresAfter(cert, now + LEAF_LIFETIME / 2) && isOurs(cert)
   const serverRequest: CertificateRequest = {
     commonName: 'kube-apiserver',
     usage: 'server',
@@ -77,7 +78,7 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
   const issueServer = () => issueCertificate(serverRequest, issuer)
   const issueAdmin = () => issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf)
   const [server, admin, serviceAccountKey] = await Promise.all([
-    files.keep('apiserver', (pair) => fresh(pair) && answersTo(pair, serverNames), issueServer),
+    files.keep('apiserver', (cert) => fresh(cert) && answersTo(cert, serverNames), issueServer),
     files.keep('admin', fresh, issueAdmin),
     files.keepText('service-account.key', isPrivateKey, createSigningKey),
   ])
@@ -101,12 +102,13 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
 async function loadFrontProxy(files: PairFiles, now: number, leaf: Validity): Promise<KeyPair & { ca: string }> {
   const ca = await files.keep(
     'front-proxy-ca',
-    (pair) => expiresAfter(pair, now + LEAF_LIFETIME),
+    (cert) => expiresAfter(cert, now + LEAF_LIFETIME),
     () => issueCa(FRONT_PROXY_CA_SUBJECT, now),
   )
+  const isOurs = issuedBy(ca)
   const client = await files.keep(
     'front-proxy-client',
-    (pair) => expiresAfter(pair, now + LEAF_LIFETIME / 2) && isIssuedBy(pair, ca),
+    (cert) => expiresAfter(cert, now + LEAF_LIFETIME / 2) && isOurs(cert),
     () => issueClient(createIssuer(FRONT_PROXY_CA_SUBJECT, ca.key), 'front-proxy-client', [], leaf),
   )
   return { ...client, ca: ca.cert }
@@ -132,18 +134,15 @@ function createSigningKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
-const expiresAfter = (pair: KeyPair, time: number) => Date.parse(new X509Certificate(pair.cert).validTo) > time
+const expiresAfter = (cert: X509Certificate, time: number) => Date.parse(cert.validTo) > time
 
-function isIssuedBy(pair: KeyPair, ca: KeyPair): boolean {
+const issuedBy = (ca: KeyPair) => {
   const authority = new X509Certificate(ca.cert)
-  const cert = new X509Certificate(pair.cert)
-  return cert.checkIssued(authority) && cert.verify(authority.publicKey)
+  return (cert: X509Certificate) => cert.checkIssued(authority) && cert.verify(authority.publicKey)
 }
 
-function answersTo(pair: KeyPair, names: readonly string[]): boolean {
-  const cert = new X509Certificate(pair.cert)
-  return names.every((name) => (parseIP(name) ? cert.checkIP(name) : cert.checkHost(name)) !== undefined)
-}
+const answersTo = (cert: X509Certificate, names: readonly string[]) =>
+  names.every((name) => (parseIP(name) ? cert.checkIP(name) : cert.checkHost(name)) !== undefined)
 
 function isPrivateKey(pem: string): boolean {
   try {
@@ -161,16 +160,18 @@ class PairFiles {
     this.#dir = dir
   }
 
-  async keep(name: string, isGood: (pair: KeyPair) => boolean, create: () => KeyPair): Promise<KeyPair> {
+  async keep(name: string, isGood: (cert: X509Certificate) => boolean, create: () => KeyPair): Promise<KeyPair> {
+    let pair: KeyPair | undefined
     const good = (text: string) => {
-      const pair = parsePair(text)
-      return pair !== undefined && isGood(pair)
+      pair = parsePair(text, isGood)
+      return pair !== undefined
     }
     const make = () => {
-      const { cert, key } = create()
-      return cert + key
+      pair = create()
+      return pair.cert + pair.key
     }
-    return parsePair(await this.keepText(`${name}.pem`, good, make))!
+    await this.keepText(`${name}.pem`, good, make)
+    return pair!
   }
 
   async keepText(file: string, isGood: (text: string) => boolean, create: () => string): Promise<string> {
@@ -184,13 +185,14 @@ class PairFiles {
   }
 }
 
-/** Undefined unless the text holds a certificate and the private key that belongs to it. */
-function parsePair(text: string): KeyPair | undefined {
+/** Undefined unless the text holds a good certificate and the private key that belongs to it. */
+function parsePair(text: string, isGood: (cert: X509Certificate) => boolean): KeyPair | undefined {
   const cert = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n?/.exec(text)?.[0]
   const key = /-----BEGIN PRIVATE KEY-----[^-]*-----END PRIVATE KEY-----\n?/.exec(text)?.[0]
   if (cert === undefined || key === undefined) return undefined
   try {
-    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)) ? { cert, key } : undefined
+    const certificate = new X509Certificate(cert)
+    return certificate.checkPrivateKey(createPrivateKey(key)) && isGood(certificate) ? { cert, key } : undefined
   } catch {
     return undefined
   }

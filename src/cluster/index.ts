@@ -1,4 +1,7 @@
 /** The package's public entry: a Kubernetes control plane in your own process. */
+// Loaded with the package, so that a start need not wait for it.
+import './start-control-loops.ts'
+
 export type { Client, ResourceClient } from '../client/client.ts'
 export { createClient } from '../client/client.ts'
 export { createHttpTransport, type HttpTransportOptions } from '../client/http-transport.ts'

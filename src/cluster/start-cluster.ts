@@ -19,7 +19,7 @@ import { kubeletConnector } from './kubelet-connector.ts'
 import { openStore } from './open-store.ts'
 import { apiServerNames, machineAddress } from './server-names.ts'
 import { serviceAccountKeys } from './service-account-keys.ts'
-import { type ControlLoops, startControlLoops } from './start-control-loops.ts'
+import type { ControlLoops } from './start-control-loops.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 export interface ListenAddress {
@@ -128,7 +128,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     )
     const served = address ? await serve(apiServer, address, await certificates) : undefined
     if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates)
-    const start = () => startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
+    const start = async () => {
+      // A quarter of the program, which whoever waits for the API need not wait for.
+      const { startControlLoops } = await import('./start-control-loops.ts')
+      await startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
+    }
     const starting = options.background ? options.background.then(start) : start()
     starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
     if (!options.background) await starting

@@ -54,9 +54,7 @@ export class LocalServices {
   }
 
   async #reconcile(): Promise<void> {
-    const wanted = new Map<string, { group: string; version: string }>()
-    for (const { group, version } of this.#kinds())
-      if (!UNREGISTERED.has(group)) wanted.set(`${version}.${group}`, { group, version })
+    const wanted = servedBy(this.#kinds())
     const missing = [...wanted].filter(([name]) => !this.#known.has(name)).map(([, gv]) => this.#create(gv))
     const gone = [...this.#known]
       .filter(([name, { metadata }]) => !wanted.has(name) && metadata.labels?.[MANAGED] === 'true')
@@ -64,24 +62,41 @@ export class LocalServices {
     await Promise.all([...missing, ...gone])
   }
 
-  async #create({ group, version }: { group: string; version: string }): Promise<void> {
-    const body = {
-      kind: 'APIService',
-      apiVersion: 'apiregistration.k8s.io/v1',
-      metadata: {
-        name: `${version}.${group}`,
-        labels: { [MANAGED]: isBuiltinGroup(group) ? 'onstart' : 'true' },
-      },
-      spec: {
-        ...(group && { group }),
-        version,
-        groupPriorityMinimum: groupPriorityOf(group),
-        versionPriority: versionPriorityOf(group, version),
-      },
-    }
+  async #create(groupVersion: GroupVersion): Promise<void> {
+    const body = apiService(groupVersion)
     await this.#transport.call({ verb: 'create', resource: API_SERVICES, body }).catch(unless(409))
   }
 }
+
+interface GroupVersion {
+  readonly group: string
+  readonly version: string
+}
+
+/** An APIService for each group version that is served here. */
+export const localServices = (kinds: Iterable<Kind>) => [...servedBy(kinds).values()].map(apiService)
+
+function servedBy(kinds: Iterable<Kind>): Map<string, GroupVersion> {
+  const served = new Map<string, GroupVersion>()
+  for (const { group, version } of kinds)
+    if (!UNREGISTERED.has(group)) served.set(`${version}.${group}`, { group, version })
+  return served
+}
+
+const apiService = ({ group, version }: GroupVersion) => ({
+  kind: 'APIService',
+  apiVersion: 'apiregistration.k8s.io/v1',
+  metadata: {
+    name: `${version}.${group}`,
+    labels: { [MANAGED]: isBuiltinGroup(group) ? 'onstart' : 'true' },
+  },
+  spec: {
+    ...(group && { group }),
+    version,
+    groupPriorityMinimum: groupPriorityOf(group),
+    versionPriority: versionPriorityOf(group, version),
+  },
+})
 
 const unless = (code: number) => (error: unknown) => {
   if (!(error instanceof ApiError) || error.code !== code) throw error

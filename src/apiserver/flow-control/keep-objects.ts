@@ -2,6 +2,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import type { Clock } from '../../base/clock.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
@@ -19,6 +20,25 @@ const AUTO_UPDATE = 'apf.kubernetes.io/autoupdate-spec'
 const INTERVAL_MS = 60_000
 
 type Configured = KubernetesObject & { spec?: unknown }
+
+/** The objects that every cluster has, with a status, as a new cluster gets them. */
+export function initialFlowControlObjects(clock: Clock): KubernetesObject[] {
+  const now = formatTime(clock.now())
+  return [
+    ...Object.entries(bootstrapLevels).map(([name, spec]) => configured('PriorityLevelConfiguration', name, spec)),
+    ...Object.entries(bootstrapSchemas).map(([name, spec]) => ({
+      ...configured('FlowSchema', name, spec),
+      status: { conditions: [dangling(spec.priorityLevelConfiguration.name, true, now)] },
+    })),
+  ]
+}
+
+const configured = (kind: string, name: string, spec: object) => ({
+  kind,
+  apiVersion: `${GROUP}/v1`,
+  metadata: { name, annotations: { [AUTO_UPDATE]: 'true' } },
+  spec,
+})
 
 /** Flow control follows its objects in the store, and the objects that every cluster has are kept there. */
 export async function keepFlowControlObjects(
@@ -78,9 +98,7 @@ async function ensure(
   found: Configured | undefined,
 ): Promise<void> {
   if (!found) {
-    const metadata = { name, annotations: { [AUTO_UPDATE]: 'true' } }
-    const body = { kind, apiVersion: `${GROUP}/v1`, metadata, spec }
-    await transport.call({ verb: 'create', resource, body }).catch(unlessCode(409))
+    await transport.call({ verb: 'create', resource, body: configured(kind, name, spec) }).catch(unlessCode(409))
     return
   }
   if (found.metadata.annotations?.[AUTO_UPDATE] !== 'true' || deepEqual(found.spec, spec)) return
@@ -100,13 +118,10 @@ async function tellDangling(
 ): Promise<void> {
   const level = schema.spec?.priorityLevelConfiguration.name ?? ''
   const isThere = levels.has(level)
-  const status = isThere ? 'False' : 'True'
-  if (schema.status?.conditions?.find((one) => one.type === 'Dangling')?.status === status) return
-  const reason = isThere ? 'Found' : 'NotFound'
-  const what = isThere ? 'and it exists' : 'but there is no such object'
-  const message = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} ${what}`
+  const condition = dangling(level, isThere, lastTransitionTime)
+  if (schema.status?.conditions?.find((one) => one.type === 'Dangling')?.status === condition.status) return
   const others = (schema.status?.conditions ?? []).filter((one) => one.type !== 'Dangling')
-  const conditions = [...others, { type: 'Dangling', status, reason, message, lastTransitionTime }]
+  const conditions = [...others, condition]
   await transport
     .call({
       verb: 'patch',
@@ -117,4 +132,15 @@ async function tellDangling(
       body: { status: { conditions } },
     })
     .catch(unlessCode(404))
+}
+
+function dangling(level: string, isThere: boolean, lastTransitionTime: string) {
+  const what = isThere ? 'and it exists' : 'but there is no such object'
+  return {
+    type: 'Dangling',
+    status: isThere ? 'False' : 'True',
+    reason: isThere ? 'Found' : 'NotFound',
+    message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} ${what}`,
+    lastTransitionTime,
+  }
 }

@@ -1,13 +1,5 @@
 import { Command } from 'commander'
-import { podKind } from '../../api/kinds/core/pod/kind.ts'
-import { systemClock } from '../../base/clock.ts'
-import { silentLogger } from '../../base/log.ts'
-import { seededRandom } from '../../base/random.ts'
-import { createInformerFactory } from '../../client/informer-factory.ts'
-import { type Explanation, explainScheduling } from '../../scheduler/explain.ts'
-import { say } from '../printing/say.ts'
-import { formatRows } from '../printing/table.ts'
-import { type ApiAccess, type ConnectOptions, connectOptions, withApi } from '../resources/connect.ts'
+import { type ConnectOptions, connectOptions, withApi } from '../resources/connect.ts'
 
 interface ExplainOptions extends ConnectOptions {
   output?: string
@@ -24,47 +16,11 @@ export function explainSchedulingCommand(): Command {
       'after',
       '\nA placed pod is looked at as if it came now.\n\nExamples:\n  $ sampan explain-scheduling web-7c5d',
     )
-    .action((pod: string, options: ExplainOptions) => withApi(options, (api) => explain(api, pod, options)))
+    .action((pod: string, options: ExplainOptions) => explain(pod, options))
 }
 
-async function explain({ client, namespace }: ApiAccess, name: string, options: ExplainOptions): Promise<void> {
-  const pod = await client
-    .resource(podKind)
-    .namespace(namespace)
-    .get(name.replace(/^pods?\//, ''))
-  const random = seededRandom(1)
-  const informers = createInformerFactory({
-    transport: client.transport,
-    clock: systemClock,
-    random,
-    log: silentLogger,
-  })
-  try {
-    const explanation = await explainScheduling({ client, informers, clock: systemClock, random }, pod)
-    if (options.output === 'json') say(JSON.stringify(explanation, undefined, 2))
-    else for (const line of explanationLines(explanation, pod.spec?.nodeName)) say(line)
-  } finally {
-    await informers[Symbol.asyncDispose]()
-  }
-}
-
-export function explanationLines({ refused, rejected, scored, message }: Explanation, current?: string): string[] {
-  const lines: string[] = []
-  if (current) lines.push(`The pod is on ${current}.`, '')
-  if (refused) return [...lines, `No node is asked: ${refused.plugin}: ${refused.reasons.join(', ')}`]
-  if (message) lines.push(message, '')
-  if (scored.length > 0) {
-    const plugins = [...new Set(scored.flatMap(({ scores }) => Object.keys(scores)))]
-    const rows = scored.map(({ node, total, scores }) => [
-      node,
-      String(total),
-      ...plugins.map((plugin) => String(scores[plugin] ?? 0)),
-    ])
-    lines.push('Nodes that will do, the best first:', ...formatRows([['NODE', 'TOTAL', ...plugins], ...rows]), '')
-  }
-  if (rejected.length > 0) {
-    const rows = rejected.map(({ node, plugin, reasons }) => [node, plugin, reasons.join(', ')])
-    lines.push('Nodes that will not:', ...formatRows([['NODE', 'PLUGIN', 'REASON'], ...rows]))
-  }
-  return lines
+/** The scheduler is loaded only by those who ask for it. */
+async function explain(pod: string, options: ExplainOptions): Promise<void> {
+  const { explainPod } = await import('../explain-pod.ts')
+  await withApi(options, (api) => explainPod(api, pod, options.output))
 }

@@ -1,14 +1,9 @@
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '../../../api/generated/rbac-v1.ts'
 import { ApiError } from '../../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
-import type { Clock } from '../../../base/clock.ts'
 import { deepEqual } from '../../../base/deep-equal.ts'
-import type { Random } from '../../../base/random.ts'
 import type { ResourceType, Transport } from '../../../client/transport.ts'
-import { ConflictError, type Store, type Write } from '../../../store/store.ts'
 import { objectKey, storagePrefix } from '../../kind-table.ts'
-import { encodeObject } from '../../registry/encoding.ts'
-import { stampNewObject } from '../../registry/object-meta.ts'
 import type { CacheFeed } from '../../watch-cache/cache-feed.ts'
 import { uncovered } from '../rbac/coverage.ts'
 import { AUTOUPDATE, defaultRoles } from './default-objects.ts'
@@ -24,22 +19,17 @@ const CLUSTER_ROLE_BINDINGS = rbac('clusterrolebindings', false)
 const ROLES = rbac('roles', true)
 const ROLE_BINDINGS = rbac('rolebindings', true)
 
-export interface RoleReconciliation {
-  readonly transport: Transport
-  readonly store: Store
-  readonly feed: CacheFeed
-  readonly clock: Clock
-  readonly random: Random
+/** The default roles and bindings, as a new cluster gets them. */
+export function initialRoles(): KubernetesObject[] {
+  const { clusterRoles, roles, clusterRoleBindings, roleBindings } = defaultRoles()
+  return [...clusterRoles, ...roles, ...clusterRoleBindings, ...roleBindings]
 }
-
-/** As many objects at a time as any store takes in one transaction. */
-const BATCH = 100
 
 /**
  * Brings the default roles and bindings up to what this version needs. What is missing is made or added; what somebody
  * added stays; what is annotated `autoupdate: false` is left alone.
  */
-export async function reconcileDefaultRoles(context: RoleReconciliation): Promise<void> {
+export async function reconcileDefaultRoles(transport: Transport, feed: CacheFeed): Promise<void> {
   const wanted = defaultRoles()
   const all: [ResourceType, readonly KubernetesObject[], Merge][] = [
     [CLUSTER_ROLES, wanted.clusterRoles, mergeRole as Merge],
@@ -47,47 +37,11 @@ export async function reconcileDefaultRoles(context: RoleReconciliation): Promis
     [CLUSTER_ROLE_BINDINGS, wanted.clusterRoleBindings, mergeBinding as Merge],
     [ROLE_BINDINGS, wanted.roleBindings, mergeBinding as Merge],
   ]
-  await createMissing(context, all)
-  const { transport, feed } = context
   await Promise.all(
     all.flatMap(([resource, objects, merge]) =>
       objects.map((object) => reconcile(transport, feed, resource, object, merge)),
     ),
   )
-}
-
-/** They are ours and known to be good, and many: a new cluster gets them without the long way of a write. */
-async function createMissing(
-  { store, feed, clock, random }: RoleReconciliation,
-  all: readonly (readonly [ResourceType, readonly KubernetesObject[], Merge])[],
-): Promise<void> {
-  const missing: Write[] = []
-  for (const [resource, objects] of all) {
-    const cache = await feed.cache(storagePrefix(resource))
-    for (const object of objects) {
-      const key = keyOf(resource, object)
-      if (cache.get(key)) continue
-      const draft = { ...object, metadata: { ...object.metadata } }
-      stampNewObject(draft, clock, random)
-      const { value, revisionSlot } = encodeObject(draft)
-      missing.push({ key, value, revisionSlot })
-    }
-  }
-  for (let i = 0; i < missing.length; i += BATCH) {
-    const writes = missing.slice(i, i + BATCH)
-    try {
-      await feed.reached(
-        await store.commit(
-          writes.map(({ key }) => ({ key, revision: 0 })),
-          writes,
-        ),
-      )
-    } catch (error) {
-      // Another API server on the same store makes them, too; what it leaves out is made one by one.
-      if (!(error instanceof ConflictError)) throw error
-      await feed.reached(await store.revision())
-    }
-  }
 }
 
 function keyOf(resource: ResourceType, { metadata: { namespace = '', name = '' } }: KubernetesObject): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explanationLines } from './explain-scheduling.ts'
+import { explanationLines } from './explain-pod.ts'
 
 test('a placed pod: scores, and nodes that will not do', () => {
   const lines = explanationLines(

@@ -1,0 +1,97 @@
+import { ApiError } from '../../api/meta/api-error.ts'
+import type { KubernetesObject } from '../../api/meta/object.ts'
+import { deepEqual } from '../../base/deep-equal.ts'
+import type { ResourceType, Transport } from '../../client/transport.ts'
+import { storagePrefix } from '../kind-table.ts'
+import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+
+const SERVICES: ResourceType = { group: '', version: 'v1', plural: 'services', namespaced: true }
+const ENDPOINTS: ResourceType = { group: '', version: 'v1', plural: 'endpoints', namespaced: true }
+const SLICES: ResourceType = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', namespaced: true }
+const NAMESPACE = 'default'
+const NAME = 'kubernetes'
+const KEY = `${NAMESPACE}/${NAME}`
+
+/** The Service by which pods reach the API. It takes its address as every Service does: from the allocator. */
+export async function ensureKubernetesService(
+  feed: CacheFeed,
+  transport: Transport,
+  clusterIP: string,
+  targetPort: number,
+): Promise<void> {
+  const prefix = storagePrefix(SERVICES)
+  if ((await feed.cache(prefix)).get(prefix + KEY)) return
+  const body = {
+    kind: 'Service',
+    apiVersion: 'v1',
+    metadata: { name: NAME, namespace: NAMESPACE, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP,
+      ipFamilyPolicy: 'SingleStack',
+      sessionAffinity: 'None',
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort }],
+    },
+  }
+  await transport.call({ verb: 'create', resource: SERVICES, namespace: NAMESPACE, body }).catch((error) => {
+    // Another API server on the same store may have been faster.
+    if (!(error instanceof ApiError && error.code === 409)) throw error
+  })
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** What the Service leads to. */
+export function kubernetesEndpoints({ host, port }: Address): KubernetesObject[] {
+  const metadata = { name: NAME, namespace: NAMESPACE }
+  const endpoints = {
+    kind: 'Endpoints',
+    apiVersion: 'v1',
+    metadata: { ...metadata, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: [{ addresses: [{ ip: host }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+  }
+  const slice = {
+    kind: 'EndpointSlice',
+    apiVersion: 'discovery.k8s.io/v1',
+    metadata: { ...metadata, labels: { 'kubernetes.io/service-name': NAME } },
+    addressType: host.includes(':') ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: [host], conditions: { ready: true } }],
+    ports: [{ name: 'https', port, protocol: 'TCP' }],
+  }
+  return [endpoints, slice]
+}
+
+/** Points the Service to this server, if it leads elsewhere. */
+export async function publishKubernetesEndpoints(feed: CacheFeed, transport: Transport, to: Address): Promise<void> {
+  const [endpoints, slice] = kubernetesEndpoints(to)
+  await Promise.all([
+    put(feed, transport, ENDPOINTS, endpoints!, 'subsets'),
+    put(feed, transport, SLICES, slice!, 'endpoints', 'ports', 'addressType'),
+  ])
+}
+
+async function put(
+  feed: CacheFeed,
+  transport: Transport,
+  resource: ResourceType,
+  body: KubernetesObject,
+  ...fields: string[]
+): Promise<void> {
+  const prefix = storagePrefix(resource)
+  const found = (await feed.cache(prefix)).get(prefix + KEY)?.object
+  if (found && fields.every((field) => deepEqual(fieldOf(found, field), fieldOf(body, field)))) return
+  await transport.call({
+    verb: 'patch',
+    resource,
+    namespace: NAMESPACE,
+    name: NAME,
+    patchType: 'application/apply-patch+yaml',
+    query: { fieldManager: 'apiserver', force: 'true' },
+    body,
+  })
+}
+
+const fieldOf = (object: KubernetesObject, field: string) => (object as unknown as Record<string, unknown>)[field]
