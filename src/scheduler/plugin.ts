@@ -69,6 +69,13 @@ export interface CycleContext {
  * Which method a question belongs to says when it has to be asked again.
  */
 export interface ClassRules {
+  /**
+   * Classes for which this text is equal hear the same from `filterNode`, `scoreNode` and `groupByNode`, and so share
+   * it; without a text nothing is shared.
+   */
+  readonly nodeKey?: string
+  /** The same for `filterPods` and `scorePods`. */
+  readonly podsKey?: string
   /** From the node object alone. */
   filterNode?(node: number): Rejection | undefined
   /** From the node and the pods on it. */

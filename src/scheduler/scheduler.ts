@@ -29,6 +29,8 @@ export interface Scheduler extends AsyncDisposable {
   readonly isBusy: boolean
   /** Pods without a node. */
   readonly pendingPods: number
+  /** Events that wait until there is nothing more urgent to do. */
+  readonly untoldEvents: number
   /** Why a pod is where it is, or why it is nowhere, as things are now. */
   explain(pod: Pod): Explanation
 }
@@ -51,6 +53,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     },
     get pendingPods() {
       return loop.queue.length
+    },
+    get untoldEvents() {
+      return late.waiting
     },
     explain: (pod) => explainPod(context, pod),
     async [Symbol.asyncDispose]() {

@@ -8,6 +8,7 @@ import type { DefaultSelectors } from '../plugins/pod-topology-spread/default-se
 import { classSignature, withoutPinnedNodes } from './class-signature.ts'
 import { PodClass } from './pod-class.ts'
 import type { Profile } from './profile.ts'
+import { SharedAnswers } from './shared-answers.ts'
 
 /** So many numbers may be remembered for all classes together. */
 const MAX_REMEMBERED = 64_000_000
@@ -27,11 +28,13 @@ export class ClassTable {
   readonly #selectors: DefaultSelectors
   /** The order is that of use. */
   readonly #classes = new Map<string, PodClass>()
+  #answers: SharedAnswers
   #generation: number
 
   constructor(cluster: ClusterState, selectors: DefaultSelectors) {
     this.#cluster = cluster
     this.#selectors = selectors
+    this.#answers = new SharedAnswers(cluster)
     this.#generation = cluster.generation
   }
 
@@ -59,6 +62,7 @@ export class ClassTable {
   classOf(profile: Profile, { facts, signature, pinned }: Classified): PodClass {
     if (this.#generation !== this.#cluster.generation) {
       this.#classes.clear()
+      this.#answers = new SharedAnswers(this.#cluster)
       this.#generation = this.#cluster.generation
     }
     const known = this.#classes.get(signature)
@@ -69,7 +73,7 @@ export class ClassTable {
     }
     known?.release()
     const pod = pinned ? withoutPinnedNodes(facts.pod) : facts.pod
-    const made = new PodClass(profile, pinned ? { ...facts, pod } : facts, this.#cluster)
+    const made = new PodClass(profile, pinned ? { ...facts, pod } : facts, this.#cluster, this.#answers)
     this.#classes.delete(signature)
     this.#classes.set(signature, made)
     this.#forget()

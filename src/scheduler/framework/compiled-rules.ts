@@ -29,6 +29,9 @@ export interface CompiledRules {
   readonly scoreGroup: readonly WeightedRules[]
   readonly groupByNode: readonly Question<number>[]
   readonly groupByPods: readonly Question<number>[]
+  /** Classes of equal keys share what they hear; undefined where some plugin names none. */
+  readonly nodeKey: string | undefined
+  readonly podsKey: string | undefined
   stamp(): number
 }
 
@@ -54,10 +57,37 @@ export function compileRules(profile: Profile, facts: PodFacts, cluster: Cluster
     scoreGroup: all.filter(({ rules, weight }) => rules.scoreGroup && weight > 0),
     groupByNode: all.flatMap(({ rules }) => rules.groupByNode ?? []),
     groupByPods: all.flatMap(({ rules }) => rules.groupByPods ?? []),
+    nodeKey: sharedKey(profile, all, 'nodeKey', ['filterNode', 'scoreNode', 'groupByNode']),
+    podsKey: sharedKey(profile, all, 'podsKey', ['filterPods', 'scorePods']),
     stamp: () => {
       let sum = 0
       for (const stamp of stamped) sum += stamp()
       return sum
     },
   }
+}
+
+function sharedKey(
+  { schedulerName }: Profile,
+  all: readonly WeightedRules[],
+  name: 'nodeKey' | 'podsKey',
+  methods: readonly (keyof ClassRules)[],
+): string | undefined {
+  const keys = [schedulerName]
+  for (const { plugin, rules } of all) {
+    if (!methods.some((method) => rules[method])) continue
+    const key = rules[name]
+    if (key === undefined) return undefined
+    keys.push(plugin, key)
+  }
+  return JSON.stringify(keys)
+}
+
+/** The first answer that says no. */
+export function first(filters: readonly Filter[], node: number): Rejection | undefined {
+  for (let f = 0; f < filters.length; f++) {
+    const rejection = filters[f]!(node)
+    if (rejection) return rejection
+  }
+  return undefined
 }

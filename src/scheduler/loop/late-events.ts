@@ -37,6 +37,10 @@ export class LateEvents {
     return this.#isSending
   }
 
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   event(pod: Pod, type: EventType, reason: string, message: string): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ pod, type, reason, message })
     if (this.#timer) this.#hasNews = true

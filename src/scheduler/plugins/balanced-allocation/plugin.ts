@@ -1,5 +1,11 @@
 import { MAX_SCORE, type SchedulerPlugin } from '../../plugin.ts'
-import { DEFAULT_RESOURCES, type ScoredResource, type Usage, usagesOf } from '../node-resources-fit/scoring-strategy.ts'
+import {
+  DEFAULT_RESOURCES,
+  requestsKey,
+  type ScoredResource,
+  type Usage,
+  usagesOf,
+} from '../node-resources-fit/scoring-strategy.ts'
 
 /** Prefers nodes on which CPU and memory would be used to the same degree, so that neither is left over. */
 export const balancedAllocation: SchedulerPlugin = {
@@ -8,10 +14,11 @@ export const balancedAllocation: SchedulerPlugin = {
     const resources = (args.resources as readonly ScoredResource[] | undefined) ?? DEFAULT_RESOURCES
     // Pods that ask for nothing would all go to the same node.
     if (resources.every(({ name }) => !pod.requests.get(name))) return undefined
+    const podsKey = requestsKey(pod)
     const usages = usagesOf(resources, pod, columns, false)
     const [first, second] = usages
-    if (usages.length === 2 && first && second) return { scorePods: balanceOfTwo(first, second) }
-    return { scorePods: (node) => balance(usages, node) }
+    if (usages.length === 2 && first && second) return { podsKey, scorePods: balanceOfTwo(first, second) }
+    return { podsKey, scorePods: (node) => balance(usages, node) }
   },
 }
 

@@ -15,6 +15,7 @@ export const imageLocality: SchedulerPlugin = {
     if (!names.some((name) => images.has(name))) return { stamp }
     return {
       stamp,
+      nodeKey: `${images.version}|${names.join('|')}`,
       scoreNode(node) {
         const sum = names.reduce((total, name) => total + images.scaledSize(name, node), 0)
         const bounded = Math.min(most, Math.max(LEAST, sum))

@@ -111,6 +111,7 @@ function grouping(counters: readonly PodCounter[], { affinity, antiAffinity, oth
   }
   if (weighted.length > 0) groupByPods.push((node) => sumOf(weighted, node))
   return {
+    nodeKey: topologies.map(({ key }) => key).join(),
     groupByNode: topologies.map((topology) =>
       topology.key === HOSTNAME_KEY
         ? (node: number) => (topology.values[node]! < 0 ? 0 : 1)

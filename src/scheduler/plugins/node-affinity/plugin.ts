@@ -23,7 +23,9 @@ export const nodeAffinity: SchedulerPlugin = {
     const isEnforced = enforced && compileNodeSelector(enforced)
     const isWanted = requiredNodes(pod.pod.spec!)
     const weight = preferredWeight(pod.pod.spec!, added)
+    const { nodeSelector, affinity } = pod.pod.spec!
     return {
+      nodeKey: JSON.stringify([nodeSelector, affinity?.nodeAffinity]),
       ...((isWanted || isEnforced) && {
         filterNode(node) {
           const object = columns.nodes[node]!

@@ -12,6 +12,7 @@ export const nodeName: SchedulerPlugin = {
   retryOn: ['NodeAdd'],
   forClass(pod, { columns }) {
     const wanted = pod.pod.spec?.nodeName
-    return wanted ? { filterNode: (node) => (columns.names[node] === wanted ? undefined : OTHER_NODE) } : undefined
+    if (!wanted) return undefined
+    return { nodeKey: wanted, filterNode: (node) => (columns.names[node] === wanted ? undefined : OTHER_NODE) }
   },
 }

@@ -15,6 +15,7 @@ export const nodePorts: SchedulerPlugin = {
   forClass({ ports }, { columns }) {
     if (ports.length === 0) return undefined
     return {
+      podsKey: JSON.stringify(ports),
       filterPods(node) {
         const used = columns.usedPorts[node]
         return used?.some((one) => ports.some((wanted) => conflicts(one, wanted))) ? TAKEN : undefined

@@ -1,7 +1,7 @@
 import type { NodeColumns } from '../../cache/node-columns.ts'
 import { PODS } from '../../cache/node-columns.ts'
 import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
-import { type ScoringStrategy, strategyScore } from './scoring-strategy.ts'
+import { requestsKey, type ScoringStrategy, strategyScore } from './scoring-strategy.ts'
 
 /** One rejection per set of missing resources. */
 const rejections = new Map<string, Rejection>()
@@ -31,6 +31,7 @@ export const nodeResourcesFit: SchedulerPlugin = {
     const wanted = [...pod.requests].filter(([, amount]) => amount > 0).sort(([a], [b]) => columns.order(a, b))
     const demands = [demand(columns, 'pods', 1), ...wanted.map(([name, amount]) => demand(columns, name, amount))]
     return {
+      podsKey: requestsKey(pod),
       filterPods: fits(demands),
       scorePods: strategyScore(args.scoringStrategy as ScoringStrategy | undefined, pod, columns),
     }

@@ -73,6 +73,10 @@ function leastOfTwo(a: Usage, b: Usage): (node: number) => number {
   }
 }
 
+/** Pods that ask for the same are scored the same. */
+export const requestsKey = ({ requests, nonZero }: PodFacts): string =>
+  JSON.stringify([[...requests].sort(([a], [b]) => (a < b ? -1 : 1)), nonZero.cpu, nonZero.memory])
+
 /** `nonZero`: containers that ask for no CPU or memory are taken to use some. */
 export function usagesOf(
   resources: readonly ScoredResource[],

@@ -14,6 +14,6 @@ export const nodeUnschedulable: SchedulerPlugin = {
   retryOn: ['NodeAdd', 'NodeUpdate'],
   forClass(pod, { columns }) {
     if (isTolerated(TAINT, pod.pod.spec?.tolerations ?? [])) return undefined
-    return { filterNode: (node) => (columns.nodes[node]!.spec?.unschedulable ? UNSCHEDULABLE : undefined) }
+    return { nodeKey: '', filterNode: (node) => (columns.nodes[node]!.spec?.unschedulable ? UNSCHEDULABLE : undefined) }
   },
 }

@@ -48,7 +48,7 @@ function grouping({ hard, soft }: SpreadConstraints): ClassRules {
     groupByNode.push(isHostname ? (node) => (topology.values[node]! < 0 ? 0 : 1) : (node) => topology.values[node]!)
     if (isHostname) groupByPods.push((node) => counter.at(node))
   }
-  return { groupByNode, groupByPods }
+  return { nodeKey: [...hard, ...soft].map(({ topology }) => topology.key).join(), groupByNode, groupByPods }
 }
 
 function filtering(hard: readonly SpreadConstraint[]): ClassRules {

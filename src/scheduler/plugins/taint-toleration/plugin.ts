@@ -20,6 +20,7 @@ export const taintToleration: SchedulerPlugin = {
         0,
       )
     return {
+      nodeKey: JSON.stringify(tolerations),
       filterNode: (node) => (hasUntoleratedTaint(columns.taints[node]!, tolerations) ? UNTOLERATED : undefined),
       groupByNode: [untolerated],
       scoreGroup: untolerated,
