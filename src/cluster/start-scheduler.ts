@@ -89,6 +89,9 @@ async function startAlone(options: ClusterSchedulerOptions): Promise<Scheduler> 
       get pendingPods() {
         return scheduler.pendingPods
       },
+      get untoldEvents() {
+        return scheduler.untoldEvents
+      },
       explain: (pod) => scheduler.explain(pod),
       async [Symbol.asyncDispose]() {
         await scheduler[Symbol.asyncDispose]()
