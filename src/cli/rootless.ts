@@ -9,12 +9,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { socketPath } from '../base/socket-path.ts'
 import { spawnInUserNamespace, UserNamespaceForbidden } from '../linux/user-namespace.ts'
 import { CliError } from './cli-error.ts'
 import { findServer, flagsOf, type Instance, type RunningServer } from './instance/instance.ts'
 import { type ServerSettings, type ServingCluster, serveCluster } from './server-process.ts'
 
-const apiSocketPath = (instance: Instance) => join(instance.dataDir, 'api.sock')
+const apiSocketPath = (instance: Instance) => socketPath(join(instance.dataDir, 'api.sock'))
 const LOOPBACK = '127.0.0.1'
 const START_PATIENCE = 30_000
 const INTERVAL = 20

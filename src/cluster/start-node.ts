@@ -95,7 +95,7 @@ async function startParts(
   )
   removals.push(() => network.cleanup())
 
-  const agents = stack.use(await startSyscallAgents())
+  const agents = stack.use(await startSyscallAgents(join(dataDir, 'agents')))
   const gateway = settings.machineAddress
   const store = await openImageStore({
     ...common,

@@ -31,7 +31,7 @@ export async function startBuiltinRuntime(options: BuiltinRuntimeOptions): Promi
   const { network, images, clock, log, random = systemRandom, rootless = false } = options
   const records = new Records(path.resolve(options.stateDir))
   const cgroups = openCgroups({ root: options.cgroupRoot ?? '' })
-  const agents = await startSyscallAgents()
+  const agents = await startSyscallAgents(path.join(records.root, 'agents'))
   const runtime = new BuiltinRuntime({
     records,
     network,

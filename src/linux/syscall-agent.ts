@@ -5,10 +5,11 @@
  *
  * The program runs from a sealed memory file: nothing that it becomes or shares a namespace with can change it.
  */
-import { mkdtempSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { socketPath } from '../base/socket-path.ts'
 import { AgentChannel } from './agent/channel.ts'
 import { agentExecutable } from './agent/elf.ts'
 import { FIRST_CONTROL, MEMORY } from './agent/layout.ts'
@@ -54,11 +55,19 @@ const SOCK_STREAM = 1
 /** Free in every agent: its own control is 3, and forks close theirs at once. */
 const FORK_DESCRIPTOR = 10
 
-export async function startSyscallAgents(): Promise<SyscallAgents> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'sampan-'))
+/**
+ * `folder`, if there is one, belongs to these agents alone: what is in it was left by a process that was killed. Without
+ * one they have a temporary folder, which such a process leaves behind.
+ */
+export async function startSyscallAgents(folder?: string): Promise<SyscallAgents> {
+  const directory = folder ?? mkdtempSync(path.join(tmpdir(), 'sampan-'))
   try {
+    if (folder !== undefined) {
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    }
     const host = await startHostAgent(directory)
-    const rendezvous = await listenForAgents(path.join(directory, 's'))
+    const rendezvous = await listenForAgents(socketPath(path.join(directory, 'agents.sock')))
     return agentsOf(host, rendezvous, directory)
   } catch (error) {
     rmSync(directory, { recursive: true, force: true })

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { socketPath } from '../../base/socket-path.ts'
 
 /** What the command line asks a running server over a socket that only its owner can open. */
 export interface ControlHandlers {
@@ -17,17 +15,7 @@ export interface ServerStatus {
   readonly uptimeSeconds: number
 }
 
-/** The kernel's limit for a socket path is 108 bytes with its end. */
-const MAX_SOCKET_PATH = 100
-
-/** In the data directory, or, where that is too deep, in a private directory with a name made of it. */
-export function controlSocketPath(dataDir: string): string {
-  const path = join(dataDir, 'control.sock')
-  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path
-  const directory = join(tmpdir(), `sampan-${userInfo().uid}`)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  return join(directory, `${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}.sock`)
-}
+export const controlSocketPath = (dataDir: string) => socketPath(join(dataDir, 'control.sock'))
 
 export async function serveControl(path: string, handlers: ControlHandlers): Promise<AsyncDisposable> {
   await rm(path, { force: true })

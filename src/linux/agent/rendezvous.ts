@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 
 export interface Rendezvous extends AsyncDisposable {
@@ -19,6 +20,7 @@ const AF_UNIX = 1
 
 /** A socket in a folder that only this user may enter, so a token needs no secret. */
 export async function listenForAgents(path: string): Promise<Rendezvous> {
+  rmSync(path, { force: true })
   const expected = new Map<bigint, Expected>()
   const open = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (socket) => {
