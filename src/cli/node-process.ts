@@ -23,9 +23,10 @@ export async function runNode(): Promise<void> {
     return
   }
   try {
-    const asked = stopAsked()
-    const node = await startNode(settings, log)
-    log.info('the node is up', { node: settings.name, pid: process.pid })
+    const stop = new AbortController()
+    const asked = stopAsked().finally(() => stop.abort())
+    const node = await startNode(settings, log, stop.signal)
+    if (!stop.signal.aborted) log.info('the node is up', { node: settings.name, pid: process.pid })
     const signal = await asked
     log.info('stopping', { signal })
     if (signal === 'SIGTERM') await node.remove()

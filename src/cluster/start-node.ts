@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseQuantity, value } from '../api/meta/quantity.ts'
+import { aborted } from '../base/abort.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
@@ -51,11 +52,12 @@ export interface RunningNode extends AsyncDisposable {
   remove(): Promise<void>
 }
 
-export async function startNode(settings: NodeSettings, log: Logger): Promise<RunningNode> {
+/** The start may wait for an API server for long; when `stop` aborts, what has started by then is the node. */
+export async function startNode(settings: NodeSettings, log: Logger, stop: AbortSignal): Promise<RunningNode> {
   const stack = new AsyncDisposables()
   const removals: (() => Promise<void>)[] = []
   try {
-    await startParts(settings, log, stack, removals)
+    await Promise.race([startParts(settings, log, stack, removals), aborted(stop)])
   } catch (error) {
     await stack.dispose()
     throw error
@@ -121,6 +123,7 @@ async function startParts(
   const mounter = kernelMounter(agents)
   const rootDir = join(dataDir, 'kubelet')
   removals.push(async () => {
+    await removeSandboxes(runtime)
     for (const path of await mounter.mountsUnder(rootDir)) await mounter.unmount(path)
   })
   const kubelet = stack.use(
@@ -140,7 +143,6 @@ async function startParts(
       tls: await kubeletCertificate(dataDir),
     }),
   )
-  removals.push(() => removeSandboxes(runtime))
   // First of all the kubelet stops: it would start anew what is ended behind its back.
   removals.push(async () => kubelet[Symbol.asyncDispose]())
 

@@ -18,7 +18,11 @@ import { spawnAgent } from './agent/spawn.ts'
 import { ownArchitecture } from './syscall-numbers.ts'
 
 export { AgentChannel, AgentGone } from './agent/channel.ts'
+export { ORPHAN_EXIT_CODE } from './agent/layout.ts'
 export type { SyscallArgument } from './agent/request.ts'
+
+/** How the link `exe` of an agent in /proc begins. */
+export const AGENT_EXECUTABLE = '/memfd:sampan-agent'
 
 /** Where the first argument that is not a number lies in the memory of the agent. */
 export const AGENT_DATA = MEMORY.data

@@ -1,9 +1,9 @@
 /** The running example: three pods that answer their own name, behind one Service, on a node of real containers. */
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
 import { asRoot } from '../linux/as-root.ts'
+import { cgroupsOf, mountsBelow, processesWith } from '../tools/leftovers.ts'
 import { eventually, Machine } from '../tools/machine.ts'
 
 asRoot('hostnames', () => {
@@ -110,7 +110,7 @@ asRoot('hostnames', () => {
     const after = machine.linux.namespaces.list()
     expect(after.filter((name) => name.startsWith(`sampan-${id}-`))).toEqual([])
     expect(after.filter((name) => sandboxes.some((sandbox) => name.endsWith(sandbox)))).toEqual([])
-    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(folder)
+    expect(mountsBelow(folder)).toEqual([])
     using network = machine.linux.openRtnetlink(machine.namespace)
     expect(network.links().map(({ name }) => name)).toEqual(['lo'])
     using nftables = machine.linux.openNftables(machine.namespace)
@@ -124,24 +124,4 @@ function containerLog(machine: Machine, pod: string): string {
   const logs = `${machine.dataDir}/nodes/node-1/kubelet/log/pods`
   const folder = readdirSync(logs).find((name) => name.startsWith(`default_${pod}_`))
   return readFileSync(`${logs}/${folder}/${pod}/0.log`, 'utf8')
-}
-
-function cgroupsOf(node: string): string[] {
-  const name = nodeCgroupRoot(node).slice(1)
-  const hierarchies = readdirSync('/sys/fs/cgroup', { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const roots = ['/sys/fs/cgroup', ...hierarchies.map((entry) => `/sys/fs/cgroup/${entry.name}`)]
-  return roots.map((root) => `${root}/${name}`).filter((folder) => existsSync(folder))
-}
-
-function processesWith(text: string): string[] {
-  return readdirSync('/proc')
-    .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
-    .flatMap((pid) => {
-      try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-        return command.includes(text) ? [command] : []
-      } catch {
-        return []
-      }
-    })
 }

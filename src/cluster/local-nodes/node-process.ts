@@ -68,21 +68,30 @@ export class NodeProcess {
   }
 
   #watch(): void {
-    const { clock, log, settings } = this.#options
-    this.#check = clock.after(CHECK_EVERY, () => {
-      if (this.#isStopping) return
-      const gone = this.#owner && !isAlive(this.#owner)
-      if (gone) log.warn('the process of a node ended', { node: settings.name, pid: this.#owner?.pid })
-      this.#ensure()
-        .catch((error: unknown) => log.error('a node could not be started', { node: settings.name, error }))
-        .finally(() => !this.#isStopping && this.#watch())
-    })
+    this.#check = this.#options.clock.after(CHECK_EVERY, () => this.#look())
     this.#check.unref()
+  }
+
+  #look(): void {
+    const { log, settings } = this.#options
+    if (this.#isStopping) return
+    this.#check?.cancel()
+    this.#check = undefined
+    const gone = this.#owner && !isAlive(this.#owner)
+    if (gone) log.warn('the process of a node ended', { node: settings.name, pid: this.#owner?.pid })
+    this.#ensure()
+      .catch((error: unknown) => log.error('a node could not be started', { node: settings.name, error }))
+      .finally(() => !this.#isStopping && this.#watch())
+  }
+
+  /** At once, unless it had only just started: then something is wrong, and the next look is soon enough. */
+  #ended(startedAt: number): void {
+    if (this.#check && this.#options.clock.now() - startedAt >= CHECK_EVERY) this.#look()
   }
 
   /** A child starts in the network namespace its parent's thread is in at that moment. */
   #spawn(): void {
-    const { settings, namespace, entry, linux, log } = this.#options
+    const { settings, namespace, entry, linux, clock, log } = this.#options
     mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
     const output = openSync(join(settings.dataDir, 'node.log'), 'a', 0o600)
     using inside = linux.namespaces.open(namespace)
@@ -94,6 +103,8 @@ export class NodeProcess {
           cwd: '/',
         }),
       )
+      const startedAt = clock.now()
+      this.#child.on('exit', () => this.#ended(startedAt))
       this.#child.on('error', (error) => log.error('a node could not be started', { node: settings.name, error }))
       this.#child.unref()
     } finally {

@@ -70,7 +70,7 @@ export class BuiltinRuntime implements ContainerRuntime {
 
   /** What was left unfinished by an earlier process is gone. */
   async recovered(): Promise<void> {
-    await this.sandboxes.recovered
+    await Promise.all([this.sandboxes.recovered, this.containers.recovered])
   }
 
   private emit(type: ContainerEventType, containerId: string, sandboxId: string): void {

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
+import { AGENT_EXECUTABLE, ORPHAN_EXIT_CODE } from '../../linux/syscall-agent.ts'
 import type { ContainerState } from '../runtime.ts'
 import { codeOfStatus } from './exec.ts'
 import { LogWriter } from './log-writer.ts'
@@ -14,6 +15,7 @@ import {
   type ExitRecord,
   readRecord,
   removeFolder,
+  renameRecord,
   type StartRecord,
   writeRecord,
 } from './records.ts'
@@ -31,6 +33,17 @@ export interface ContainerContext {
 const DRAIN_MS = 5000
 const GROUP_RETRY_MS = 20
 const GROUP_RETRIES = 100
+const ADOPT_RETRY_MS = 5
+const ADOPT_RETRIES = 400
+
+/** Also if there is no such process any more: how it ended is about to be written. */
+function isAgent(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`).startsWith(AGENT_EXECUTABLE)
+  } catch {
+    return true
+  }
+}
 
 /** A container of this machine, whether this process started it or found it. */
 export class BuiltinContainer {
@@ -84,13 +97,19 @@ export class BuiltinContainer {
 
   /** The program runs. If it has ended already, that is noticed now. */
   onStarted(started: StartRecord): void {
-    writeRecord(this.folder, 'started', started)
+    renameRecord(this.folder, 'starting', 'started')
     this.started = started
     if (this.alive?.destroyed) void this.onEnd()
   }
 
+  /** The program is about to run; should this process end now, the next one can tell whether it did. */
+  onPrepared(starting: StartRecord): void {
+    writeRecord(this.folder, 'starting', starting)
+    this.follow()
+  }
+
   /** What an earlier process of ours has left. */
-  adopt(bootId: string): void {
+  async adopt(bootId: string): Promise<void> {
     this.exit = readRecord<ExitRecord>(this.folder, 'exit')
     this.started = readRecord<StartRecord>(this.folder, 'started')
     if (this.exit) {
@@ -100,9 +119,34 @@ export class BuiltinContainer {
     } else if (this.started) {
       this.follow()
     } else if (existsSync(path.join(this.folder, FILES.alive))) {
-      this.context.cgroups.kill(this.record.cgroup)
-      this.fail('the runtime ended while the container was starting')
+      await this.adoptStarting()
     }
+  }
+
+  /** The process before this one ended at the very start of the container: it runs, or it never will. */
+  private async adoptStarting(): Promise<void> {
+    const starting = readRecord<StartRecord>(this.folder, 'starting')
+    if (starting && (await this.becameProgram(starting.pid))) {
+      this.follow()
+      this.onStarted(starting)
+      return
+    }
+    this.context.cgroups.kill(this.record.cgroup)
+    signalThrough(path.join(this.folder, FILES.release))
+  }
+
+  /** An agent that nobody drives ends at once, so this is soon known. */
+  private async becameProgram(pid: number): Promise<boolean> {
+    for (let i = 0; i < ADOPT_RETRIES; i++) {
+      try {
+        const status = readFileSync(path.join(this.folder, FILES.exit))
+        return codeOfStatus(status.readInt32LE(0)) !== ORPHAN_EXIT_CODE
+      } catch {
+        if (!isAgent(pid)) return true
+      }
+      await this.context.clock.sleep(ADOPT_RETRY_MS)
+    }
+    return false
   }
 
   /** It never ran. */

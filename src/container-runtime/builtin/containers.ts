@@ -5,7 +5,14 @@ import { type Container, type ContainerEventType, type ContainerStatus, RuntimeE
 import type { RuntimeContext } from './builtin-runtime.ts'
 import { BuiltinContainer, type ContainerContext } from './container.ts'
 import type { Passwd } from './identity.ts'
-import { type ContainerRecord, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
+import {
+  type ContainerRecord,
+  readRecord,
+  removeFolder,
+  type SandboxRecord,
+  type StartRecord,
+  writeRecord,
+} from './records.ts'
 import { killQuietly, startContainerProcess } from './start-container.ts'
 import { stopSignal } from './stop-signal.ts'
 import { within } from './within.ts'
@@ -22,18 +29,23 @@ export class Containers {
   /** Users and groups of images, by their layers: these never change. */
   private readonly passwd = new Map<string, Passwd>()
 
+  /** What an earlier process left is known. */
+  readonly recovered: Promise<unknown>
+
   constructor(context: RuntimeContext, emit: Emit) {
     this.context = context
     this.emit = emit
     const { clock, log, cgroups, records } = context
     const onExit = (container: BuiltinContainer) => emit('STOPPED', container.id, container.record.sandboxId)
     this.own = { clock, log, cgroups, onExit }
+    const adopted: Promise<void>[] = []
     for (const id of records.containerIds()) {
       const folder = records.containerFolder(id)
       const record = readRecord<ContainerRecord>(folder, 'container')
       if (!record) removeFolder(folder)
-      else this.add(new BuiltinContainer(record, folder, this.own)).adopt(context.bootId)
+      else adopted.push(this.add(new BuiltinContainer(record, folder, this.own)).adopt(context.bootId))
     }
+    this.recovered = Promise.all(adopted)
   }
 
   get(id: string): BuiltinContainer {
@@ -81,7 +93,7 @@ export class Containers {
       const key = image.layers.join(':')
       const passwd = this.passwd.get(key)
       const sandboxFolder = records.sandboxFolder(sandbox.id)
-      const onPrepared = () => container.follow()
+      const onPrepared = (starting: StartRecord) => container.onPrepared(starting)
       const start = { record, folder, sandbox, sandboxFolder, image, group, onPrepared, ...(passwd ? { passwd } : {}) }
       const result = await startContainerProcess(this.context, start)
       this.passwd.set(key, result.passwd)

@@ -85,6 +85,9 @@ export function readRecord<T>(folder: string, name: string): T | undefined {
   }
 }
 
+export const renameRecord = (folder: string, from: string, to: string) =>
+  renameSync(path.join(folder, `${from}.json`), path.join(folder, `${to}.json`))
+
 export const removeFolder = (folder: string) => rmSync(folder, { recursive: true, force: true })
 
 /** Another one after every start of the machine: what ran before does not run now. */

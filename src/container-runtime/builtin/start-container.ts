@@ -46,7 +46,7 @@ export interface ContainerStart {
   /** Users of this image, if they were read before. */
   readonly passwd?: Passwd
   /** The program is about to run: its output can be read. */
-  onPrepared(): void
+  onPrepared(starting: StartRecord): void
 }
 
 const PR_SET_PDEATHSIG = 1
@@ -77,11 +77,17 @@ export async function startContainerProcess(
     await setOomScore(child.pid, config.resources.oomScoreAdj)
     letShimWait(shim.channel, child, start.folder, config.stdin && !config.stdinOnce && !config.tty)
     await finishSetup(child, machine, start, settings, terminal)
-    start.onPrepared()
-    await becomeProgram(agent, settings.args, settings.env)
     const stopSignal = config.stopSignal || start.image.config.stopSignal
-    const started = { pid: child.pid, startedAt: machine.clock.now(), stopSignal, process: settings }
-    return { started: holder ? { ...started, terminal: holder } : started, passwd }
+    const starting: StartRecord = {
+      pid,
+      startedAt: machine.clock.now(),
+      stopSignal,
+      process: settings,
+      ...(holder && { terminal: holder }),
+    }
+    start.onPrepared(starting)
+    await becomeProgram(agent, settings.args, settings.env)
+    return { started: starting, passwd }
   } catch (error) {
     if (child) killQuietly(child.pid)
     throw inWords(error)

@@ -24,6 +24,8 @@ const LEASE_INTERVAL = 10_000
 /** What the node says of itself is looked at this often, and told when it changed or was not told for long. */
 const LOOK_INTERVAL = 10_000
 const STATUS_INTERVAL = 300_000
+const FIRST_REGISTER_WAIT = 100
+const LONGEST_REGISTER_WAIT = 2000
 
 /** Keeps the Node object true: registers it, beats, tells what changed. A Node that was deleted is registered anew. */
 export class NodeReporter {
@@ -32,6 +34,7 @@ export class NodeReporter {
   readonly #beats: SerialLoop
   readonly #reports: SerialLoop
   #node: Node | undefined
+  #isStopped = false
   #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(options: NodeReporterOptions) {
@@ -54,8 +57,21 @@ export class NodeReporter {
     return this.#node
   }
 
-  /** Resolves once the Node is in the API. */
+  /** Resolves once the Node is in the API; an API server that is not there yet is waited for. */
   async register(): Promise<Node> {
+    const { clock, log } = this.#options
+    for (let wait = FIRST_REGISTER_WAIT; ; wait = Math.min(LONGEST_REGISTER_WAIT, wait * 2)) {
+      try {
+        return await this.#register()
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code >= 500) || this.#isStopped) throw error
+        log.debug('the node could not be registered', { error: String(error) })
+      }
+      await clock.sleep(wait)
+    }
+  }
+
+  async #register(): Promise<Node> {
     const { client, clock, spec, facts } = this.#options
     const nodes = client.resource(nodeKind)
     const wanted = nodeObject(spec, await facts(), clock.now())
@@ -89,6 +105,7 @@ export class NodeReporter {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     await Promise.all([this.#beats.stop(), this.#reports.stop()])
   }
 
@@ -110,7 +127,7 @@ export class NodeReporter {
 
   async #report(): Promise<number> {
     const { client, clock, spec, facts } = this.#options
-    const node = this.#node ?? (await this.register())
+    const node = this.#node ?? (await this.#register())
     const now = clock.now()
     const status = nodeStatus(spec, await facts(), node.status ?? {}, now)
     if (now - this.#toldAt < STATUS_INTERVAL && !hasChanged(node.status ?? {}, status)) return now + LOOK_INTERVAL
