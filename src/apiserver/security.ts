@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
@@ -21,6 +22,7 @@ export interface SecurityOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly log: Logger
   readonly authentication?: AuthenticationOptions
   readonly authorization?: AuthorizationOptions
   /** PEM of what clients trust this server by, for those who are given a token in a Secret. */
@@ -41,8 +43,8 @@ export interface Security {
 }
 
 export async function startSecurity(options: SecurityOptions, feed: CacheFeed, signal: AbortSignal): Promise<Security> {
-  const { clock, random } = options
-  const authentication = startAuthentication({ feed, clock, random }, options.authentication ?? {})
+  const { clock, random, log } = options
+  const authentication = await startAuthentication({ feed, clock, random, log, signal }, options.authentication ?? {})
   const { authorizer, index, escalation } = await startAuthorization(
     { feed, clock, signal },
     options.authorization ?? {},

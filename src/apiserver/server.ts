@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
+import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
@@ -25,7 +26,8 @@ import { definitionChecks } from './crd/definition-checks.ts'
 import { EngineLoader } from './crd/engines.ts'
 import { type RunningCustomResources, startCustomResources } from './crd/start.ts'
 import { Discovery } from './discovery/discovery.ts'
-import { type EncryptionConfiguration, readEncryption } from './encryption/configuration.ts'
+import type { EncryptionConfiguration } from './encryption/configuration.ts'
+import { startEncryption } from './encryption/configured.ts'
 import { encryptedStore } from './encryption/encrypted-store.ts'
 import { FlowControl } from './flow-control/flow-control.ts'
 import { keepFlowControlObjects } from './flow-control/keep-objects.ts'
@@ -97,6 +99,8 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly frontProxy?: () => Promise<FrontProxy>
   /** Which resources are encrypted in the store, and how; none by default. */
   readonly encryption?: EncryptionConfiguration
+  /** What replaces it while the server runs. */
+  readonly encryptionChanges?: Changes<EncryptionConfiguration>
   /** What nodes and pods use; with it metrics.k8s.io is served. */
   readonly metricsSource?: MetricsSource
 }
@@ -117,10 +121,10 @@ export interface ApiServer extends AsyncDisposable {
 const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: [MASTERS, 'system:authenticated'] }
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { encryption } = options
+  const { encryption, encryptionChanges, clock, log } = options
   if (!encryption) return serveStore(options)
-  const providers = await readEncryption(encryption, options.clock)
-  const server = await serveStore({ ...options, store: encryptedStore(options.store, providers, options.log) })
+  const providers = await startEncryption(encryption, encryptionChanges, clock, log)
+  const server = await serveStore({ ...options, store: encryptedStore(options.store, providers, log) })
   return {
     ...server,
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { writeFileAtomically } from '../base/atomic-file.ts'
+import { type Changes, fileChanges } from '../base/changes.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { processStartTime } from '../base/process-identity.ts'
@@ -105,7 +106,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     listen: { port: apiPort },
     background,
     log,
-    ...(settings.files && (await securityOptions(settings.files, instance))),
+    ...(settings.files && (await securityOptions(settings.files, instance, log))),
   }
   if (nodes === 0 || runtime === 'simulated') return startCluster({ ...options, nodes })
   const [{ startClusterWithNodes }, { kernelLinux }] = await Promise.all([
@@ -118,20 +119,31 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
   return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network, rootless })
 }
 
-/** With a policy and no place for the log, it is beside the cluster's state. */
+/** With a policy and no place for the log, it is beside the cluster's state. Keys and issuers may change at any time. */
 async function securityOptions(
-  { auditPolicy, auditLog, encryption }: SecurityFiles,
+  { auditPolicy, auditLog, encryption, authentication }: SecurityFiles,
   { dataDir }: Instance,
-): Promise<Pick<ClusterOptions, 'audit' | 'encryption'>> {
+  log: Logger,
+): Promise<Pick<ClusterOptions, 'audit' | 'encryption' | 'encryptionChanges' | 'authentication'>> {
   const { parse } = await import('yaml')
-  const read = async <T>(file: string) => parse(await readFile(file, 'utf8')) as T
+  const read = async <T>(path: string): Promise<{ value: T; changes: Changes<T> }> => {
+    const text = await readFile(path, 'utf8')
+    const failed = (error: unknown) => log.error('a changed file cannot be read', { path, error: String(error) })
+    const toValue = (content: string) => parse(content) as T
+    return { value: toValue(text), changes: fileChanges(path, text, toValue, systemClock, failed) }
+  }
   const path = auditLog ?? join(dataDir, 'audit.log')
+  const policy = auditPolicy && (await read<AuditPolicy>(auditPolicy))
+  const keys = encryption && (await read<NonNullable<ClusterOptions['encryption']>>(encryption))
+  const issuers = authentication && (await read<AuthenticationConfiguration>(authentication))
   return {
-    ...(auditPolicy && { audit: { policy: await read<AuditPolicy>(auditPolicy), log: { path } } }),
-    ...(encryption && { encryption: await read<NonNullable<ClusterOptions['encryption']>>(encryption) }),
+    ...(policy && { audit: { policy: policy.value, log: { path } } }),
+    ...(keys && { encryption: keys.value, encryptionChanges: keys.changes }),
+    ...(issuers && { authentication: { configuration: issuers.value, configurationChanges: issuers.changes } }),
   }
 }
 
+type AuthenticationConfiguration = NonNullable<NonNullable<ClusterOptions['authentication']>['configuration']>
 type AuditPolicy = NonNullable<ClusterOptions['audit']>['policy']
 
 /** Beside the program that runs now, in the package as in a build. */

@@ -60,6 +60,8 @@ export interface ClusterOptions {
   readonly audit?: NonNullable<ApiServerOptions['audit']>
   /** Which resources are encrypted in the store, and how. */
   readonly encryption?: NonNullable<ApiServerOptions['encryption']>
+  /** What replaces it while the cluster runs. */
+  readonly encryptionChanges?: NonNullable<ApiServerOptions['encryptionChanges']>
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -121,6 +123,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         disableAdmissionPlugins: pluginsWithoutControllers(options),
         ...(options.audit && { audit: options.audit }),
         ...(options.encryption && { encryption: options.encryption }),
+        ...(options.encryptionChanges && { encryptionChanges: options.encryptionChanges }),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...metricsSourceOf(options, loops),
         ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),

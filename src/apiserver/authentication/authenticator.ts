@@ -19,8 +19,8 @@ export interface AuthenticatorParts {
   /** In the order in which they are asked; the first may answer at once. */
   readonly tokens: readonly TokenAuthenticator[]
   readonly serverAudiences: readonly string[]
-  /** Whoever shows nothing is nobody in particular; refused otherwise. */
-  readonly anonymous: boolean
+  /** Whether whoever shows nothing is nobody in particular at this path; refused otherwise. */
+  readonly anonymous: (path: string) => boolean
 }
 
 const BEARER = /^bearer +(\S+) *$/i
@@ -45,7 +45,7 @@ export function authenticatorOf(parts: AuthenticatorParts): Authenticator {
   }
   return {
     authenticate(exchange) {
-      const { socket, headers } = exchange
+      const { socket, headers, url } = exchange
       const user = requestHeader?.(socket, headers) ?? userOfCertificate(socket, isUserCertificate)
       if (user) return user
       const { authorization } = headers
@@ -53,12 +53,14 @@ export function authenticatorOf(parts: AuthenticatorParts): Authenticator {
         const token = BEARER.exec(authorization)?.[1]
         if (token !== undefined) return byToken(token)
       }
-      if (anonymous && authorization === undefined) return ANONYMOUS
+      if (authorization === undefined && anonymous(pathOf(url))) return ANONYMOUS
       throw unauthorized()
     },
     authenticateToken: (token, audiences = serverAudiences) => firstToKnow(tokens, token, audiences),
   }
 }
+
+const pathOf = (url: string) => url.split('?', 1)[0]!
 
 /** Why a token is not good is nobody's business but that of who asks by a TokenReview. */
 function refuse(error: unknown): undefined {

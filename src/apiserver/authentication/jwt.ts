@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { constants, createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
 /** A key that signs or checks tokens, with the one algorithm it is for. */
 export interface TokenKey {
@@ -14,6 +14,9 @@ const ALGORITHMS = {
   RS256: { hash: 'sha256', type: 'rsa', curve: undefined },
   RS384: { hash: 'sha384', type: 'rsa', curve: undefined },
   RS512: { hash: 'sha512', type: 'rsa', curve: undefined },
+  PS256: { hash: 'sha256', type: 'rsa', curve: undefined, padding: constants.RSA_PKCS1_PSS_PADDING },
+  PS384: { hash: 'sha384', type: 'rsa', curve: undefined, padding: constants.RSA_PKCS1_PSS_PADDING },
+  PS512: { hash: 'sha512', type: 'rsa', curve: undefined, padding: constants.RSA_PKCS1_PSS_PADDING },
   ES256: { hash: 'sha256', type: 'ec', curve: 'prime256v1' },
   ES384: { hash: 'sha384', type: 'ec', curve: 'secp384r1' },
   ES512: { hash: 'sha512', type: 'ec', curve: 'secp521r1' },
@@ -65,27 +68,38 @@ export function isSignedBy(jwt: DecodedJwt, keys: readonly TokenKey[]): boolean 
 
 function verifyWith({ signed, signature }: DecodedJwt, { key, algorithm }: TokenKey): boolean {
   try {
-    return verify(ALGORITHMS[algorithm].hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature)
+    return verify(ALGORITHMS[algorithm].hash, Buffer.from(signed), signatureOptions(key, algorithm), signature)
   } catch {
     return false
   }
 }
 
+function signatureOptions(key: KeyObject, algorithm: Algorithm) {
+  const form = ALGORITHMS[algorithm]
+  const salted = 'padding' in form && {
+    padding: form.padding,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+  }
+  return { key, dsaEncoding: 'ieee-p1363' as const, ...salted }
+}
+
 export function signJwt(claims: object, { id, algorithm, key }: TokenKey): string {
   const header = { alg: algorithm, kid: id }
   const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  const signature = sign(ALGORITHMS[algorithm].hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
+  const signature = sign(ALGORITHMS[algorithm].hash, Buffer.from(signed), signatureOptions(key, algorithm))
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** The algorithm a key is for: what its type says, or its publisher among those that fit. */
-export function algorithmOf(key: KeyObject, told?: unknown): Algorithm | undefined {
+/** The algorithms a key is for: those that its type and curve fit, or the one of them that its publisher names. */
+export function algorithmsOf(key: KeyObject, told?: unknown): Algorithm[] {
   const type = key.asymmetricKeyType
   const curve = key.asymmetricKeyDetails?.namedCurve
-  const fitting = (Object.keys(ALGORITHMS) as Algorithm[]).filter(
-    (name) => ALGORITHMS[name].type === type && (type === 'rsa' || ALGORITHMS[name].curve === curve),
+  return (Object.keys(ALGORITHMS) as Algorithm[]).filter(
+    (name) =>
+      ALGORITHMS[name].type === type &&
+      (type === 'rsa' || ALGORITHMS[name].curve === curve) &&
+      (told === undefined || told === name),
   )
-  return told === undefined ? fitting[0] : fitting.find((name) => name === told)
 }
 
 /** Both halves of a private key in PEM. Its id is the hash of the public half, as Kubernetes forms it. */
@@ -96,7 +110,7 @@ export function keyPairOf(pem: string): { readonly signing: TokenKey; readonly c
 }
 
 export function checkingKey(key: KeyObject): TokenKey {
-  const algorithm = algorithmOf(key)
+  const [algorithm] = algorithmsOf(key)
   if (!algorithm) throw new Error('keys of tokens are RSA, or EC on P-256, P-384 or P-521')
   const id = createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))

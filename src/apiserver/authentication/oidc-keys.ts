@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { request } from 'node:https'
 import type { Clock } from '../../base/clock.ts'
-import { algorithmOf, type TokenKey } from './jwt.ts'
+import { algorithmsOf, type TokenKey } from './jwt.ts'
 import { InvalidToken } from './token.ts'
 
 /** Keys are asked for again if a token names one that is not known, but not more often than this. */
@@ -9,18 +9,23 @@ const MIN_REFRESH_MS = 10_000
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 1024 * 1024
 
+interface KeyIssuer {
+  readonly url: string
+  /** Where its discovery document is, if not below its URL. */
+  readonly discoveryURL?: string
+  readonly certificateAuthority?: string
+}
+
 /** The keys a provider publishes, found by its discovery document and kept until a new one turns up. */
 export class OidcKeys {
-  readonly #issuer: string
-  readonly #ca: string | undefined
+  readonly #issuer: KeyIssuer
   readonly #clock: Clock
   #keys: readonly TokenKey[] = []
   #refreshed = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
 
-  constructor(issuer: string, ca: string | undefined, clock: Clock) {
+  constructor(issuer: KeyIssuer, clock: Clock) {
     this.#issuer = issuer
-    this.#ca = ca
     this.#clock = clock
   }
 
@@ -41,9 +46,9 @@ export class OidcKeys {
   async #refresh(): Promise<void> {
     this.#refreshed = this.#clock.now()
     try {
-      const base = this.#issuer.replace(/\/$/, '')
-      const document = (await this.#get(`${base}/.well-known/openid-configuration`)) as Record<string, unknown>
-      if (document.issuer !== this.#issuer) throw new Error('the discovery document is of another issuer')
+      const { url, discoveryURL = `${url.replace(/\/$/, '')}/.well-known/openid-configuration` } = this.#issuer
+      const document = (await this.#get(discoveryURL)) as Record<string, unknown>
+      if (document.issuer !== url) throw new Error('the discovery document is of another issuer')
       if (typeof document.jwks_uri !== 'string') throw new Error('the discovery document names no keys')
       const { keys } = (await this.#get(document.jwks_uri)) as { keys?: unknown }
       this.#keys = Array.isArray(keys) ? keys.flatMap(keyOf) : []
@@ -56,7 +61,7 @@ export class OidcKeys {
 
   #get(url: string): Promise<unknown> {
     if (!url.startsWith('https://')) throw new Error(`${url} must be reached by https`)
-    const ca = this.#ca
+    const { certificateAuthority: ca } = this.#issuer
     return new Promise((resolve, reject) => {
       const asking = request(url, { agent: false, timeout: TIMEOUT_MS, ...(ca && { ca }) }, (response) => {
         const parts: Buffer[] = []
@@ -90,8 +95,7 @@ function keyOf(jwk: unknown): TokenKey[] {
   if (use !== undefined && use !== 'sig') return []
   try {
     const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
-    const algorithm = algorithmOf(key, alg)
-    return algorithm ? [{ id: kid, algorithm, key }] : []
+    return algorithmsOf(key, alg).map((algorithm) => ({ id: kid, algorithm, key }))
   } catch {
     return []
   }

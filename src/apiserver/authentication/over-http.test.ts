@@ -1,11 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { createServer, request, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { type ClusterCertificates, type KeyPair, loadCertificates } from '../../cluster/certificates.ts'
 import { RESOURCES, SecureServer } from '../security.fixture.ts'
 import { keyPairOf, signJwt } from './jwt.ts'
+import { newKey, Provider } from './oidc-provider.fixture.ts'
 
 interface Answer {
   readonly status: number
@@ -287,52 +286,3 @@ describe('the issuer', () => {
     expect(JSON.stringify(body)).not.toContain('"d"')
   })
 })
-
-function newKey(): string {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
-}
-
-/** A provider of OpenID Connect, and a webhook that knows one token. */
-class Provider implements AsyncDisposable {
-  readonly #server: Server
-  readonly #keys = keyPairOf(newKey())
-
-  private constructor(certificates: ClusterCertificates) {
-    this.#server = createServer(certificates.server, (incoming, response) => {
-      const parts: Buffer[] = []
-      incoming.on('data', (part: Buffer) => parts.push(part))
-      incoming.on('end', () => response.end(JSON.stringify(this.#answer(incoming.url ?? '', Buffer.concat(parts)))))
-    })
-  }
-
-  static async start(certificates: ClusterCertificates): Promise<Provider> {
-    const provider = new Provider(certificates)
-    await new Promise<void>((resolve) => provider.#server.listen(0, '127.0.0.1', resolve))
-    return provider
-  }
-
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  sign(claims: object): string {
-    return signJwt(claims, this.#keys.signing)
-  }
-
-  #answer(url: string, body: Buffer): object {
-    if (url.endsWith('/openid-configuration')) return { issuer: this.url, jwks_uri: `${this.url}/keys` }
-    if (url === '/keys') {
-      const { id, algorithm, key } = this.#keys.checking
-      return { keys: [{ ...key.export({ format: 'jwk' }), kid: id, alg: algorithm }] }
-    }
-    const { spec } = JSON.parse(body.toString()) as { spec: { token: string } }
-    const user = { username: 'hook', groups: ['remote'] }
-    return { status: spec.token === 'known-to-webhook' ? { authenticated: true, user } : { authenticated: false } }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-}

@@ -1,10 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
+import type { Changes } from '../../base/changes.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { type Authenticator, authenticatorOf } from './authenticator.ts'
 import { bootstrapTokens } from './bootstrap-tokens.ts'
 import { issuedBy } from './client-certificate.ts'
+import type { AnonymousConfiguration, AuthenticationConfiguration } from './configuration.ts'
+import { startConfigured } from './configured.ts'
 import { type OidcOptions, oidcTokens } from './oidc.ts'
 import { type RequestHeaderOptions, requestHeaderAuthenticator } from './request-header.ts'
 import { type ServiceAccountTokenOptions, ServiceAccountTokens } from './service-account-tokens.ts'
@@ -20,6 +24,10 @@ export interface AuthenticationOptions {
   readonly oidc?: readonly OidcOptions[]
   readonly webhook?: AuthenticationWebhook
   readonly requestHeader?: RequestHeaderOptions
+  /** Issuers whose tokens are believed, and what becomes of their claims. */
+  readonly configuration?: AuthenticationConfiguration
+  /** What replaces the configuration while the server runs. */
+  readonly configurationChanges?: Changes<AuthenticationConfiguration>
   /** Whether requests without any credentials go on, as `system:anonymous`; no by default. */
   readonly anonymous?: boolean
 }
@@ -36,12 +44,15 @@ interface AuthenticationContext {
   readonly feed: CacheFeed
   readonly clock: Clock
   readonly random: Random
+  readonly log: Logger
+  readonly signal: AbortSignal
 }
 
-export function startAuthentication(
-  { feed, clock, random }: AuthenticationContext,
+export async function startAuthentication(
+  context: AuthenticationContext,
   options: AuthenticationOptions,
-): Authentication {
+): Promise<Authentication> {
+  const { feed, clock, random } = context
   const serviceAccounts = new ServiceAccountTokens(
     options.serviceAccounts ?? { keys: async () => [temporaryKey()] },
     feed,
@@ -49,6 +60,14 @@ export function startAuthentication(
     random,
   )
   const { audiences } = serviceAccounts
+  const { configuration, configurationChanges } = options
+  const configured =
+    configuration &&
+    (await startConfigured(configuration, configurationChanges, {
+      ...context,
+      serverAudiences: audiences,
+      ownIssuers: [serviceAccounts.issuer],
+    }))
   const parts = {
     ...(options.requestHeader && { requestHeader: requestHeaderAuthenticator(options.requestHeader) }),
     tokens: [
@@ -56,10 +75,11 @@ export function startAuthentication(
       ...(options.staticTokens?.length ? [staticTokens(options.staticTokens, audiences)] : []),
       bootstrapTokens(feed, clock, audiences),
       ...(options.oidc ?? []).map((one) => oidcTokens(one, audiences, clock)),
+      ...(configured ? [configured.tokens] : []),
       ...(options.webhook ? [webhookTokens(options.webhook, audiences, clock)] : []),
     ],
     serverAudiences: audiences,
-    anonymous: options.anonymous ?? false,
+    anonymous: (path: string) => isAnonymous(path, configured?.anonymous(), options.anonymous ?? false),
   }
   return {
     serviceAccounts,
@@ -68,6 +88,12 @@ export function startAuthentication(
       // Only with a proxy does the TLS layer believe others than those whose certificates name users.
       authenticatorOf(options.requestHeader ? { ...parts, isUserCertificate: issuedBy(clientCa) } : parts),
   }
+}
+
+function isAnonymous(path: string, configured: AnonymousConfiguration | undefined, otherwise: boolean): boolean {
+  if (!configured) return otherwise
+  const { enabled = false, conditions = [] } = configured
+  return enabled && (conditions.length === 0 || conditions.some((condition) => condition.path === path))
 }
 
 function temporaryKey(): string {

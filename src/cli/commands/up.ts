@@ -30,6 +30,7 @@ interface UpOptions {
   auditPolicy?: string
   auditLog?: string
   encryptionConfig?: string
+  authenticationConfig?: string
   apiPort?: number
   kubeconfig?: string
   nodes?: number
@@ -57,6 +58,7 @@ export function upCommand(serverEntry: string): Command {
     .option('--audit-policy <file>', 'Policy of audit.k8s.io/v1: which requests are written down')
     .option('--audit-log <file>', 'where to, - for standard output (default: audit.log among its state)')
     .option('--encryption-config <file>', 'EncryptionConfiguration: what is encrypted in the store, and how')
+    .option('--authentication-config <file>', 'AuthenticationConfiguration: issuers whose tokens are believed')
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
     .option('--nodes <n>', 'worker nodes (default: 1, or 0 where no pods can run)', nodesArgument)
@@ -123,7 +125,7 @@ function etcdFiles({ etcdCa, etcdCert, etcdKey }: UpOptions, saved: Settings): P
 
 /** A cluster that was encrypted or audited goes on being so. */
 function securityFiles(
-  { auditPolicy, auditLog, encryptionConfig }: UpOptions,
+  { auditPolicy, auditLog, encryptionConfig, authenticationConfig }: UpOptions,
   saved: Settings,
 ): Pick<Settings, 'files'> {
   if (auditLog !== undefined && (auditPolicy ?? saved.files?.auditPolicy) === undefined)
@@ -133,6 +135,7 @@ function securityFiles(
     ...(auditPolicy !== undefined && { auditPolicy: resolve(auditPolicy) }),
     ...(auditLog !== undefined && { auditLog: auditLog === '-' ? '-' : resolve(auditLog) }),
     ...(encryptionConfig !== undefined && { encryption: resolve(encryptionConfig) }),
+    ...(authenticationConfig !== undefined && { authentication: resolve(authenticationConfig) }),
   }
   return Object.keys(files).length > 0 ? { files } : {}
 }

@@ -37,8 +37,9 @@ export interface Settings {
   readonly files?: SecurityFiles
 }
 
-/** Files that tell how the API server writes down requests and encrypts what it stores. */
+/** Files that tell how the API server writes down requests, encrypts what it stores and whom it believes. */
 export interface SecurityFiles {
+  readonly authentication?: string
   readonly auditPolicy?: string
   readonly auditLog?: string
   readonly encryption?: string
