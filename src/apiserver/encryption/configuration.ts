@@ -4,6 +4,7 @@ import { aesCbc, aesGcm, identity } from './aes.ts'
 import { dialKms } from './kms-client.ts'
 import { kmsV2 } from './kms-v2.ts'
 import type { EncryptionProvider } from './provider.ts'
+import { secretbox } from './secretbox.ts'
 
 /** Which providers the values of a resource go through; undefined where none do. */
 export interface ResourceEncryption extends Disposable {
@@ -19,6 +20,7 @@ interface KeyConfiguration {
 interface ProviderConfiguration {
   readonly aesgcm?: { readonly keys?: readonly KeyConfiguration[] }
   readonly aescbc?: { readonly keys?: readonly KeyConfiguration[] }
+  readonly secretbox?: { readonly keys?: readonly KeyConfiguration[] }
   readonly kms?: {
     readonly apiVersion?: string
     readonly name?: string
@@ -92,7 +94,9 @@ async function providersFrom(
   if (one.identity) return [identity]
   if (one.aesgcm) return keysOf(one.aesgcm.keys, `${at}.aesgcm`).map(({ name, key }) => aesGcm(name, key))
   if (one.aescbc) return keysOf(one.aescbc.keys, `${at}.aescbc`).map(({ name, key }) => aesCbc(name, key))
-  if (!one.kms) throw new Error(`${at}: ${names[0]} is not supported: use aesgcm, aescbc, kms or identity`)
+  if (one.secretbox)
+    return keysOf(one.secretbox.keys, `${at}.secretbox`, [32]).map(({ name, key }) => secretbox(name, key))
+  if (!one.kms) throw new Error(`${at}: ${names[0]} is not supported: use aesgcm, aescbc, secretbox, kms or identity`)
   const { apiVersion = 'v2', name, endpoint, timeout } = one.kms
   if (apiVersion !== 'v2') throw new Error(`${at}.kms.apiVersion: unsupported value ${apiVersion}: only v2 is`)
   if (!name || name.includes(':')) throw new Error(`${at}.kms.name: required, without a colon`)
@@ -105,7 +109,11 @@ async function providersFrom(
   return [provider]
 }
 
-function keysOf(keys: readonly KeyConfiguration[] = [], at: string): { name: string; key: Buffer }[] {
+function keysOf(
+  keys: readonly KeyConfiguration[] = [],
+  at: string,
+  sizes: readonly number[] = [16, 24, 32],
+): { name: string; key: Buffer }[] {
   if (keys.length === 0) throw new Error(`${at}.keys: required: at least one key`)
   const seen = new Set<string>()
   return keys.map(({ name = '', secret = '' }, index) => {
@@ -116,8 +124,8 @@ function keysOf(keys: readonly KeyConfiguration[] = [], at: string): { name: str
     const key = Buffer.from(secret, 'base64')
     if (key.toString('base64').replace(/=+$/, '') !== secret.trim().replace(/=+$/, ''))
       throw new Error(`${path}.secret: must be base64`)
-    if (![16, 24, 32].includes(key.length))
-      throw new Error(`${path}.secret: a key has 16, 24 or 32 bytes, this one ${key.length}`)
+    if (!sizes.includes(key.length))
+      throw new Error(`${path}.secret: a key has ${sizes.join(' or ')} bytes, this one ${key.length}`)
     return { name, key }
   })
 }

@@ -10,6 +10,7 @@ import { storeContract } from '../../store/store.contract.ts'
 import type { Store } from '../../store/store.ts'
 import { RESOURCES, SecureServer } from '../security.fixture.ts'
 import { type EncryptionConfiguration, readEncryption } from './configuration.ts'
+import { startEncryption } from './configured.ts'
 import { encryptedStore } from './encrypted-store.ts'
 
 const KEY_1 = Buffer.alloc(32, 1).toString('base64')
@@ -97,6 +98,34 @@ describe('a store with encrypted secrets', () => {
     await expect(store.get('/registry/secrets/mine/a')).rejects.toThrow('or it was changed')
   })
 
+  it('is written with secretbox, too', async () => {
+    await using inner = await openMemoryStore()
+    const store = await over(inner, [{ secretbox: { keys: [{ name: 'one', secret: KEY_1 }] } }])
+    const revision = await store.commit([], [put(SECRET, '{"v":"","secret":"hunter2"}', 6)])
+    expect((await inner.get(SECRET))!.value.toString('latin1')).toMatch(/^k8s:enc:secretbox:v1:one:/)
+    expect(String((await store.get(SECRET))?.value)).toBe(`{"v":"${revision}","secret":"hunter2"}`)
+  })
+
+  it('is written with the newest configuration that is good', async () => {
+    await using inner = await openMemoryStore()
+    let replace = async (_: EncryptionConfiguration) => {}
+    const changes = (take: typeof replace) => {
+      replace = take
+    }
+    using encryption = await startEncryption(configuration(FIRST), changes, systemClock, silentLogger)
+    const store = encryptedStore(inner, encryption, silentLogger)
+    const written = async () => {
+      await store.commit([], [put(SECRET, 'hunter2')])
+      expect(String((await store.get(SECRET))?.value)).toBe('hunter2')
+      return (await inner.get(SECRET))!.value.toString('latin1').split(':')[4]
+    }
+    expect(await written()).toBe('one')
+    await replace(configuration([]))
+    expect(await written()).toBe('one')
+    await replace(configuration(ROTATED))
+    expect(await written()).toBe('two')
+  })
+
   it('reads what was written before, with identity', async () => {
     await using inner = await openMemoryStore()
     await inner.commit([], [put(SECRET, 'old')])
@@ -109,7 +138,8 @@ describe('readEncryption', () => {
   it.each<[string, object, string]>([
     ['another kind', { kind: 'Pod' }, 'this is no EncryptionConfiguration'],
     ['no resources', { resources: [] }, 'resources: required'],
-    ['a short key', configuration([{ aesgcm: { keys: [{ name: 'a', secret: 'YQ==' }] } }]), '16, 24 or 32 bytes'],
+    ['a short key', configuration([{ aesgcm: { keys: [{ name: 'a', secret: 'YQ==' }] } }]), '16 or 24 or 32 bytes'],
+    ['a short box key', configuration([{ secretbox: { keys: [{ name: 'a', secret: KEY_2 }] } }]), 'has 32 bytes'],
     ['no base64', configuration([{ aesgcm: { keys: [{ name: 'a', secret: '%%%' }] } }]), 'must be base64'],
     ['two in one', configuration([{ identity: {}, aesgcm: {} }]), 'exactly one provider'],
     ['KMS v1', configuration([{ kms: { apiVersion: 'v1', name: 'a', endpoint: 'unix:///x' } }]), 'only v2'],
