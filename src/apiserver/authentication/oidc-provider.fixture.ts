@@ -1,12 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { ClusterCertificates } from '../../cluster/certificates.ts'
 import { type Algorithm, keyPairOf, signJwt } from './jwt.ts'
 
 export function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+interface ServerCertificates {
+  readonly server: { readonly cert: string; readonly key: string }
 }
 
 interface ProviderOptions {
@@ -22,7 +25,7 @@ export class Provider implements AsyncDisposable {
   readonly #keys: ReturnType<typeof keyPairOf>
   readonly #issuer: string | undefined
 
-  private constructor(certificates: ClusterCertificates, { key = newKey(), issuer }: ProviderOptions) {
+  private constructor(certificates: ServerCertificates, { key = newKey(), issuer }: ProviderOptions) {
     this.#keys = keyPairOf(key)
     this.#issuer = issuer
     this.#server = createServer(certificates.server, (incoming, response) => {
@@ -32,7 +35,7 @@ export class Provider implements AsyncDisposable {
     })
   }
 
-  static async start(certificates: ClusterCertificates, options: ProviderOptions = {}): Promise<Provider> {
+  static async start(certificates: ServerCertificates, options: ProviderOptions = {}): Promise<Provider> {
     const provider = new Provider(certificates, options)
     await new Promise<void>((resolve) => provider.#server.listen(0, '127.0.0.1', resolve))
     return provider
