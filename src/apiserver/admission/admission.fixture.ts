@@ -7,6 +7,7 @@ import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 export function listerOf<T extends KubernetesObject>(objects: readonly T[]): Lister<T> {
   return {
     get: (name) => objects.find(({ metadata }) => metadata.name === name),
+    labels: (name) => objects.find(({ metadata }) => metadata.name === name)?.metadata.labels,
     list: (namespace) =>
       namespace === undefined ? objects : objects.filter(({ metadata }) => metadata.namespace === namespace),
   }

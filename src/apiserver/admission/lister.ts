@@ -5,9 +5,13 @@ import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 /** What a plugin reads of a resource. At once where the resource is in memory already; nobody may change the objects. */
 export interface Lister<T extends KubernetesObject> {
   get(name: string): Promise<T | undefined> | T | undefined
+  /** The labels of an object, which are kept longer than its parsed form. */
+  labels(name: string): Promise<Labels> | Labels
   /** All objects, or those of a namespace. Without a namespace it is the same array until one of them changes. */
   list(namespace?: string): Promise<readonly T[]> | readonly T[]
 }
+
+type Labels = Readonly<Record<string, string>> | undefined
 
 const NONE: readonly never[] = []
 
@@ -27,6 +31,11 @@ export function cacheLister<T extends KubernetesObject>(feed: CacheFeed, prefix:
     get(name) {
       const cache = feed.loaded(prefix)
       return cache ? find(cache, name) : feed.cache(prefix).then((loaded) => find(loaded, name))
+    },
+    labels(name) {
+      const cache = feed.loaded(prefix)
+      const find = (loaded: ResourceCache) => loaded.get(prefix + name)?.labels
+      return cache ? find(cache) : feed.cache(prefix).then(find)
     },
     list(namespace) {
       const cache = feed.loaded(prefix)

@@ -12,9 +12,9 @@ export function podTopologyLabels(nodes: Lister<Node>): AdmissionPlugin {
       if (operation !== 'CREATE' || kind.plural !== 'pods' || kind.group !== '' || !draft) return
       const nodeName = nodeNameIn(draft, subresource)
       if (!nodeName) return
-      const node = nodes.get(nodeName)
-      if (node instanceof Promise) return node.then((found) => copyLabels(found, draft))
-      copyLabels(node, draft)
+      const labels = nodes.labels(nodeName)
+      if (labels instanceof Promise) return labels.then((found) => copyLabels(found, draft))
+      copyLabels(labels, draft)
     },
   }
 }
@@ -26,8 +26,7 @@ function nodeNameIn(draft: Pod | Binding, subresource: string): string | undefin
   return target?.kind === 'Node' ? target.name : undefined
 }
 
-function copyLabels(node: Node | undefined, draft: Pod | Binding): void {
-  const labels = node?.metadata.labels
+function copyLabels(labels: Readonly<Record<string, string>> | undefined, draft: Pod | Binding): void {
   const copied = labels ? COPIED.filter((key) => labels[key] !== undefined) : []
   if (copied.length === 0) return
   const own = Object.fromEntries(copied.map((key) => [key, labels![key]!]))

@@ -3,13 +3,14 @@ import type { KubernetesObject } from '../../api/meta/object.ts'
 import { type Condition, ConflictError, UnavailableError, type Write } from '../../store/store.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Allocation } from './allocation.ts'
-import { encodeObject, stamped } from './encoding.ts'
+import { type EncodedObject, encodeObject, stamped } from './encoding.ts'
 import { catchUp, type Machinery, type Target } from './machinery.ts'
 
 export const NO_ALLOCATION: Allocation = { conditions: [], writes: [] }
 
 /**
  * Writes an object and everything allocated for it in one transaction, if it is still at `expected` (0: absent).
+ * `known` is the draft encoded, where that is known already and the draft is stored as it is.
  * Resolves when the caches have it too, so whoever is told of the write can read it. Throws `ConflictError`.
  */
 export async function commitObject(
@@ -18,9 +19,10 @@ export async function commitObject(
   expected: number,
   draft: KubernetesObject,
   allocation: Allocation,
+  known?: EncodedObject,
 ): Promise<CachedObject> {
   const stored = target.form ? await target.form.write(draft) : draft
-  const encoded = encodeObject(stored)
+  const encoded = known ?? encodeObject(stored)
   const write: Write = { key: target.key, value: encoded.value, revisionSlot: encoded.revisionSlot }
   const takeBack = machinery.feed.loaded(target.prefix)?.announce(target.key, encoded)
   const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation).finally(

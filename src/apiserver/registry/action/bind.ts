@@ -13,6 +13,7 @@ import { type Machinery, readForUpdate, type Target, targetOf } from '../machine
 import type { ResourceRequest } from '../request.ts'
 import { validateChanged } from '../validation.ts'
 import { parseWriteOptions } from '../write-options.ts'
+import { encodeBoundPod } from './bound-pod.ts'
 
 const TARGET = FieldPath.root('target')
 
@@ -55,7 +56,8 @@ async function bindLocked(
       validateChanged(target.storage, target.storage.subresources.binding, bound, old)
     if (dryRun) return
     try {
-      await commitObject(machinery, target, current.revision, bound, NO_ALLOCATION)
+      const encoded = target.form ? undefined : encodeBoundPod(current, bound)
+      await commitObject(machinery, target, current.revision, bound, NO_ALLOCATION, encoded)
       return
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
