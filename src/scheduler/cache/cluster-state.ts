@@ -20,6 +20,9 @@ export interface PlacedPod {
   readonly amounts: readonly number[]
 }
 
+/** What `updatePod` found. */
+export type PodChange = 'added' | 'changed' | 'relabelled' | 'same'
+
 /**
  * All nodes and the pods on them, as scheduling sees them. Everything is kept current change by change; nothing here
  * asks the API server.
@@ -141,13 +144,34 @@ export class ClusterState {
   }
 
   /** The same pod, seen again: cheap when nothing that counts has changed. */
-  updatePod(pod: Pod, nodeName: string): void {
+  updatePod(pod: Pod, nodeName: string): PodChange {
     const known = this.#pods.get(pod.metadata.uid!)
-    if (known && this.nodeName(known.node) === nodeName && sameFacts(known.facts.pod, pod)) {
+    if (!known) {
+      this.addPod(pod, nodeName)
+      return 'added'
+    }
+    if (this.nodeName(known.node) !== nodeName || !sameDemands(known.facts.pod, pod)) {
+      this.addPod(pod, nodeName)
+      return 'changed'
+    }
+    if (deepEqual(known.facts.pod.metadata.labels, pod.metadata.labels)) {
       Object.assign(known.facts, { pod })
+      return 'same'
+    }
+    this.#relabel(known, pod, nodeName)
+    return 'relabelled'
+  }
+
+  /** Labels that nobody counts by (those of its zone, which a pod gets when it is bound) change nothing on the node. */
+  #relabel(known: PlacedPod, pod: Pod, nodeName: string): void {
+    const facts = { ...known.facts, pod }
+    const profile = this.counts.profileOf(facts)
+    if (!this.counts.move(known.profile, profile, known.node, facts.isTerminating)) {
+      this.addPod(pod, nodeName)
       return
     }
-    this.addPod(pod, nodeName)
+    Object.assign(known.facts, { pod })
+    Object.assign(known, { profile })
   }
 
   removePod(uid: string): PlacedPod | undefined {
@@ -277,10 +301,10 @@ function sameForScheduling(a: Node, b: Node): boolean {
   )
 }
 
-function sameFacts(a: Pod, b: Pod): boolean {
+/** Whether a pod takes of its node what it took before. */
+function sameDemands(a: Pod, b: Pod): boolean {
   return (
     a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
-    deepEqual(a.metadata.labels, b.metadata.labels) &&
     deepEqual(a.spec?.containers, b.spec?.containers) &&
     deepEqual(a.spec?.resources, b.spec?.resources) &&
     deepEqual(a.status?.containerStatuses, b.status?.containerStatuses)

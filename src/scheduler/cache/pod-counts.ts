@@ -49,14 +49,27 @@ export class PodCounts {
 
   place(profile: PodProfile, node: number, isTerminating: boolean): void {
     this.#count(profile, node, 1, isTerminating)
-    profile.nodes.set(node, (profile.nodes.get(node) ?? 0) + 1)
-    if (isTerminating) profile.terminating.set(node, (profile.terminating.get(node) ?? 0) + 1)
+    raise(profile.nodes, node)
+    if (isTerminating) raise(profile.terminating, node)
   }
 
   remove(profile: PodProfile, node: number, isTerminating: boolean): void {
     this.#count(profile, node, -1, isTerminating)
     lower(profile.nodes, node)
     if (isTerminating) lower(profile.terminating, node)
+  }
+
+  /** Makes a pod one of another profile, if that changes no count; tells whether it did. */
+  move(from: PodProfile, to: PodProfile, node: number, isTerminating: boolean): boolean {
+    if (from.counters.length !== to.counters.length) return false
+    for (let i = 0; i < from.counters.length; i++) if (from.counters[i] !== to.counters[i]) return false
+    lower(from.nodes, node)
+    raise(to.nodes, node)
+    if (isTerminating) {
+      lower(from.terminating, node)
+      raise(to.terminating, node)
+    }
+    return true
   }
 
   /** The counter for a scope, current from the start. Whoever takes it gives it back by `release`. */
@@ -168,6 +181,10 @@ export class PodCounts {
 function countedAt(profile: PodProfile, node: number, scope: CounterScope): number {
   const all = profile.nodes.get(node) ?? 0
   return scope.countsTerminating ? all : all - (profile.terminating.get(node) ?? 0)
+}
+
+function raise(counts: Map<number, number>, node: number): void {
+  counts.set(node, (counts.get(node) ?? 0) + 1)
 }
 
 function lower(counts: Map<number, number>, node: number): void {

@@ -76,19 +76,18 @@ function podChanged(
   if (context.profileOf(current)) listener.pending(current)
 }
 
+const EVENTS = { added: 'PodAdd', changed: 'PodUpdate', relabelled: 'PodLabelUpdate' } as const
+
 function placePod({ cluster, claimUsers, nominated }: SchedulingContext, listener: FeedListener, pod: Pod): void {
   const uid = pod.metadata.uid!
-  const before = cluster.getPod(uid)
   nominated.delete(uid)
   listener.settled(uid)
-  cluster.updatePod(pod, pod.spec!.nodeName!)
-  const after = cluster.getPod(uid)!
-  claimUsers.add(after.facts)
-  if (!before) listener.happened('PodAdd')
-  else if (before !== after) {
-    listener.happened('PodUpdate')
-    listener.roomOn(after.node)
-  }
+  const change = cluster.updatePod(pod, pod.spec!.nodeName!)
+  const { facts, node } = cluster.getPod(uid)!
+  claimUsers.add(facts)
+  if (change === 'same') return
+  listener.happened(EVENTS[change])
+  if (change !== 'added') listener.roomOn(node)
 }
 
 function removePod({ cluster, claimUsers }: SchedulingContext, listener: FeedListener, uid: string): void {

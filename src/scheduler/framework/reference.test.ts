@@ -86,7 +86,7 @@ function runStory(seed: number, steps: number): void {
   })
   for (let i = 0; i < 6; i++) setNode(world.node(`node-${i}`))
   for (let step = 0; step < steps; step++) {
-    const what = world.pick(['place', 'place', 'place', 'place', 'delete', 'node', 'remove', 'terminate'])
+    const what = world.pick(['place', 'place', 'place', 'place', 'delete', 'node', 'remove', 'terminate', 'relabel'])
     const victim = world.pick([...pods.values()])
     if (what === 'node') setNode(world.node(`node-${world.pick([0, 1, 2, 3, 4, 5, 6, 7, 8])}`))
     else if (what === 'remove' && nodes.size > 2) {
@@ -100,6 +100,11 @@ function runStory(seed: number, steps: number): void {
       const leaving = { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
       pods.set(victim.metadata.uid!, leaving)
       subject.cluster.updatePod(leaving, leaving.spec!.nodeName!)
+    } else if (what === 'relabel' && victim) {
+      const labels = { ...victim.metadata.labels, [world.pick(['app', 'tier', 'zone'])]: world.pick(['a', 'b', 'x']) }
+      const relabelled = { ...victim, metadata: { ...victim.metadata, labels } }
+      pods.set(victim.metadata.uid!, relabelled)
+      subject.cluster.updatePod(relabelled, relabelled.spec!.nodeName!)
     }
     const template = world.pick(templates)
     const fresh = world.pod()

@@ -5,6 +5,7 @@ export type ClusterEvent =
   | 'PodAdd'
   | 'PodDelete'
   | 'PodUpdate'
+  | 'PodLabelUpdate'
   | 'StorageChange'
   | 'NamespaceUpdate'
   | 'SelectorChange'

@@ -36,7 +36,7 @@ interface Terms {
 /** Pods that want to be near others or away from them. */
 export const interPodAffinity: SchedulerPlugin = {
   name: 'InterPodAffinity',
-  retryOn: ['NodeAdd', 'NodeUpdate', 'PodAdd', 'PodDelete', 'PodUpdate', 'NamespaceUpdate'],
+  retryOn: ['NodeAdd', 'NodeUpdate', 'PodAdd', 'PodDelete', 'PodUpdate', 'PodLabelUpdate', 'NamespaceUpdate'],
   forClass(pod, cluster, args) {
     const hardWeight = (args.hardPodAffinityWeight as number | undefined) ?? HARD_POD_AFFINITY_WEIGHT
     const terms = termsOf(pod, cluster, hardWeight)

@@ -19,7 +19,7 @@ const SKEWED: Rejection = {
 export function podTopologySpread(selectors: DefaultSelectors): SchedulerPlugin {
   return {
     name: 'PodTopologySpread',
-    retryOn: ['NodeAdd', 'NodeUpdate', 'PodAdd', 'PodDelete', 'PodUpdate'],
+    retryOn: ['NodeAdd', 'NodeUpdate', 'PodAdd', 'PodDelete', 'PodUpdate', 'PodLabelUpdate'],
     forClass(pod, cluster, args) {
       const isSystem = args.defaultingType !== 'List'
       const constraints = isSystem
