@@ -45,10 +45,13 @@ describe.each(RESOURCE_CASES.map((entry) => [`${apiVersion(entry)} ${entry.kind}
     test('is in discovery', async () => {
       const list = await server.api.get(groupPath(resource))
       expectStatus(list, 200)
-      const found = listAt(list.object, 'resources').find((entry) => entry.name === resource.plural)
+      const resources = listAt(list.object, 'resources')
+      const found = resources.find((entry) => entry.name === resource.plural)
       expect(found).toMatchObject({ kind: resource.kind, namespaced: resource.namespaced })
       const verbs = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']
+      if (!resource.keepsFinalizer) verbs.push('deletecollection')
       expect(found?.verbs).toEqual(expect.arrayContaining(verbs))
+      if (resource.status) expect(resources.map(({ name }) => name)).toContain(`${resource.plural}/status`)
     })
 
     test('lives through all verbs', async () => {
