@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'vitest'
-import { runProgram } from './cluster.ts'
+import { type Ran, runProgram } from './cluster.ts'
 import { kubectl } from './kubectl.ts'
 
 /** One version of kubectl at work on one cluster, in a folder of its own. */
 export interface KubectlSession extends Disposable {
   readonly folder: string
+  /** Whatever comes of it. */
+  run(line: string): Promise<Ran>
   /** Must succeed; gives what it printed. Arguments are separated by blanks. */
   ok(line: string): Promise<string>
   /** Must fail; gives what it complained about. */
@@ -28,6 +30,7 @@ export async function kubectlSession(version: string, kubeconfig: string): Promi
   }
   return {
     folder,
+    run,
     ok,
     async fails(line) {
       const { code, stdout, stderr } = await run(line)
