@@ -487,6 +487,7 @@ describe.runIf(kubectlRunsHere).each(KUBECTL_VERSIONS)('kubectl %s', (version) =
   test('auth, cluster-info dump, completion', async () => {
     // 1.27 knows only the beta versions of the review, which v1.36 does not serve.
     if (minor > 27) expect(await ok('auth whoami')).toMatch(/Groups +\[?.*system:masters/)
+    else expect(await fails('auth whoami')).toContain('the selfsubjectreviews API is not enabled in the cluster')
     expect(await ok('auth can-i create pods')).toBe('yes\n')
     expect(await ok('auth can-i --list')).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]/m)
     expect(await ok('cluster-info dump')).toContain('"kind": "NodeList"')
