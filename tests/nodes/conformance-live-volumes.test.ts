@@ -1,5 +1,5 @@
 /** Files that change while pods look at them, are shared, and outlive pods. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Volume } from '../../src/api/generated/core-v1.ts'
@@ -145,7 +145,51 @@ asRoot('files that change, are shared, and stay', () => {
     const kept = path.join(node.machine.folder, 'kept', name === 'by-path' ? 'path' : 'local', 'file')
     expect(readFileSync(kept, 'utf8')).toBe('kept\n')
   })
+
+  test('a directory that was made for a claim goes with the claim', async () => {
+    const folder = path.join(node.machine.folder, 'provisioned')
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }]
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'scratch' } }]
+    await node.apply(...provisioned('scratch', folder))
+    await node.apply(pod('scratching', sh('mkdir /v/deep; echo kept > /v/deep/file', { volumeMounts }), { volumes }))
+    await node.ended(['scratching'])
+    const [directory, ...others] = readdirSync(folder)
+    expect([directory, others]).toEqual([expect.stringMatching(/^pvc-.*_default_scratch$/), []])
+    expect(readFileSync(path.join(folder, directory!, 'deep', 'file'), 'utf8')).toBe('kept\n')
+    await node.kubectl('delete', 'pod/scratching', 'persistentvolumeclaim/scratch')
+    await eventually(
+      () => node.kubectl('get', 'persistentvolumes', '-o', 'name'),
+      (text) => !text.includes('/pvc-'),
+      60,
+    )
+    expect(readdirSync(folder)).toEqual([])
+    const removers = await eventually(
+      () => node.pods('kube-system'),
+      (pods) => ![...pods.keys()].some((name) => name.startsWith('delete-')),
+    )
+    expect([...removers.keys()].filter((name) => name.startsWith('delete-'))).toEqual([])
+  })
 })
+
+/** A claim for a directory under this folder, made when the first pod wants it. */
+function provisioned(name: string, folder: string): object[] {
+  return [
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name },
+      provisioner: 'sampan.dev/local-path',
+      parameters: { path: folder },
+      volumeBindingMode: 'WaitForFirstConsumer',
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name },
+      spec: { accessModes: ['ReadWriteOnce'], storageClassName: name, resources: { requests: { storage: '1Mi' } } },
+    },
+  ]
+}
 
 const ON_NODE_1 = {
   required: {

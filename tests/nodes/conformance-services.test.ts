@@ -1,6 +1,7 @@
 /** Pods that talk: to each other, to Services, by names, through the node and through the API server. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
+import { type Json, listAt } from '../tools/json.ts'
 import { eventually } from '../tools/machine.ts'
 import { ConformanceNode, IMAGE, isReady, pod, sh } from './conformance-node.ts'
 
@@ -230,6 +231,22 @@ asRoot('pods that talk', () => {
     const discovery = JSON.parse(await node.exec('client', 'sh', '-c', `${script}/.well-known/openid-configuration`))
     expect(discovery).toHaveProperty('jwks_uri')
     expect(await node.exec('client', 'cat', `${folder}/namespace`)).toBe('default')
+  })
+
+  test('the API has Endpoints and slices like any Service, and pods reach it there', async () => {
+    const read = async (...args: string[]) => JSON.parse(await node.kubectl('get', ...args, '-o', 'json')) as Json
+    const subsets = listAt(await read('endpoints', 'kubernetes'), 'subsets')
+    const slices = listAt(await read('endpointslices', '-l', 'kubernetes.io/service-name=kubernetes'), 'items')
+    const inSlices = slices.flatMap((one) => listAt(one, 'endpoints').flatMap(({ addresses }) => addresses as string[]))
+    const inEndpoints = subsets.flatMap((one) => listAt(one, 'addresses').map(({ ip }) => ip))
+    expect(inEndpoints).not.toEqual([])
+    expect(inSlices).toEqual(inEndpoints)
+    const [port] = listAt(subsets[0], 'ports')
+    expect(port).toMatchObject({ name: 'https', protocol: 'TCP' })
+    expect(listAt(slices[0], 'ports')).toEqual([port])
+    const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
+    const script = `curl -s --cacert ${folder}/ca.crt -H "Authorization: Bearer $(cat ${folder}/token)" https://${inEndpoints[0]}:${port?.port}/version`
+    expect(JSON.parse(await node.exec('client', 'sh', '-c', script))).toHaveProperty('gitVersion')
   })
 
   test('no more traffic to who is not there', async () => {
