@@ -203,7 +203,12 @@ describe('an API server', () => {
       annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': '' },
     })
     expect(JSON.stringify(events[3]?.responseObject)).not.toContain('managedFields')
-    expect(events[5]).toMatchObject({ user: { username: 'kubernetes-admin' }, impersonatedUser: { username: 'bob' } })
+    expect(events[5]).toMatchObject({
+      user: { username: 'kubernetes-admin' },
+      impersonatedUser: { username: 'bob' },
+      authenticationMetadata: { impersonationConstraint: 'impersonate:user-info' },
+      annotations: { 'authorization.k8s.io/decision': 'forbid' },
+    })
     expect(events[5]).not.toHaveProperty('responseObject')
   })
 

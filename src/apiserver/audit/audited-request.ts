@@ -55,8 +55,10 @@ export class AuditedRequest {
     this.#emit('RequestReceived')
   }
 
-  actingAs(user: UserInfo): void {
-    if (this.#event && user.name !== this.#event.user.username) this.#event.impersonatedUser = auditUser(user)
+  actingAs(user: UserInfo, constraint: string | undefined): void {
+    if (!this.#event) return
+    this.#event.impersonatedUser = auditUser(user)
+    if (constraint) this.#event.authenticationMetadata = { impersonationConstraint: constraint }
   }
 
   annotate(key: string, value: string): void {
@@ -74,6 +76,8 @@ export class AuditedRequest {
     return {
       decide: (user, attributes) => {
         const decision = authorizer.decide(user, attributes)
+        // Whether they may be whom they act as is not what was asked for.
+        if (attributes.verb.startsWith('impersonate')) return decision
         return decision instanceof Promise ? decision.then(note) : note(decision)
       },
     }

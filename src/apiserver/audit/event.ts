@@ -13,6 +13,8 @@ export interface AuditEvent {
   readonly verb: string
   readonly user: AuditUser
   impersonatedUser?: AuditUser
+  /** The verb of the limited right by which somebody is impersonated. */
+  authenticationMetadata?: { readonly impersonationConstraint: string }
   readonly sourceIPs: readonly string[]
   readonly userAgent?: string
   objectRef?: ObjectReference

@@ -49,7 +49,7 @@ export interface Exchange {
 export interface AuditNotes {
   annotate(key: string, value: string): void
   /** The sender acts as somebody else. */
-  actingAs(user: UserInfo): void
+  actingAs(user: UserInfo, constraint: string | undefined): void
 }
 
 export interface ResponseStream {

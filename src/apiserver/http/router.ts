@@ -3,13 +3,14 @@ import type { Logger } from '../../base/log.ts'
 import type { Auditor } from '../audit/auditor.ts'
 import type { Authenticator } from '../authentication/authenticator.ts'
 import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
-import { authorize } from '../authorization/authorizer.ts'
+import { type AccessAttributes, authorize } from '../authorization/authorizer.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
-import { withSeats } from '../flow-control/take-seats.ts'
+import { resourceVerb, withSeats } from '../flow-control/take-seats.ts'
 import type { UserRates } from '../flow-control/user-rates.ts'
 import { ANONYMOUS, type UserInfo } from '../identity.ts'
+import { Query } from '../registry/query.ts'
 import type { Exchange } from './exchange.ts'
-import { parsePath } from './request-info.ts'
+import { parsePath, type RequestInfo } from './request-info.ts'
 import { handleResource, type NetworkContext } from './resource-handler.ts'
 import { sendError } from './respond.ts'
 
@@ -50,17 +51,31 @@ function dispatch(context: RouterContext, exchange: Exchange): void | Promise<vo
   const query = mark < 0 ? '' : url.slice(mark + 1)
   const open = context.publicPaths(path)
   if (open) return open(exchange, path, query, ANONYMOUS)
-  const user = identify(context, exchange)
+  const user = identify(context, exchange, path, query)
   if (user instanceof Promise) return user.then((late) => serve(context, exchange, path, query, late))
   return serve(context, exchange, path, query, user)
 }
 
 /** Who sent it, or whom they act as. */
-function identify(context: RouterContext, exchange: Exchange): UserInfo | Promise<UserInfo> {
-  const { authenticator, authorizer } = context
+function identify(
+  { authenticator, authorizer }: RouterContext,
+  exchange: Exchange,
+  path: string,
+  query: string,
+): UserInfo | Promise<UserInfo> {
   const sender = authenticator.authenticate(exchange)
   if (!wantsImpersonation(exchange.headers)) return sender
-  return Promise.resolve(sender).then((known) => impersonate(authorizer, known, exchange.headers))
+  return Promise.resolve(sender).then(async (known) => {
+    const asked = attributesOf(exchange.method, parsePath(path), query)
+    const { user, constraint } = await impersonate(authorizer, known, exchange.headers, asked)
+    exchange.audit?.actingAs(user, constraint)
+    return user
+  })
+}
+
+function attributesOf(method: string, info: RequestInfo, query: string): AccessAttributes {
+  if (!info.isResource) return { verb: method.toLowerCase(), path: info.path }
+  return { verb: resourceVerb(method, info, query), resource: info, selectors: Query.parse(query) }
 }
 
 function serve(
@@ -70,7 +85,6 @@ function serve(
   query: string,
   user: UserInfo,
 ): void | Promise<void> {
-  exchange.audit?.actingAs(user)
   context.userRates.take(user)
   const info = parsePath(path)
   return withSeats(context.flowControl, context.machinery.feed, { exchange, info, path, query, user }, () =>
