@@ -20,6 +20,7 @@ import {
   TARGET_PORT,
   THIS_NODE,
 } from '../../src/service-proxy/packet-flow-objects.contract.ts'
+import { serveSctp } from './flow-sctp.ts'
 import { type Place, serve } from './flow-sockets.ts'
 
 export const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
@@ -93,7 +94,8 @@ export async function startFlowNetwork(): Promise<FlowNetwork> {
     }
     for (const family of FAMILIES) {
       for (const name of ['L1', 'L2', ...REMOTE]) {
-        closers.push(await serve(place(name), name, addressOf(name, family), TARGET_PORT))
+        const server = [place(name), name, addressOf(name, family), TARGET_PORT] as const
+        closers.push(await serve(...server), serveSctp(...server))
       }
     }
     return {

@@ -21,6 +21,7 @@ import {
   THIS_NODE,
 } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { connectOutside, FAMILIES, type FlowNetwork, type FlowNode, patientWithRefusals } from './flow-network.ts'
+import { serveSctp } from './flow-sctp.ts'
 import { type Place, serve } from './flow-sockets.ts'
 import { Lab, type Machine, type Pod, podCIDRs } from './pod-network-lab.ts'
 
@@ -58,7 +59,8 @@ export async function startFlowNodes(options: FlowNodesOptions): Promise<FlowNet
     const placement = placementOn(pods, PODS[options.nodes])
     for (const name of ['L1', 'L2', 'R1', 'R2']) {
       for (const family of FAMILIES) {
-        closers.push(await serve(place(name), name, placement.addressOf(name, family), TARGET_PORT))
+        const server = [place(name), name, placement.addressOf(name, family), TARGET_PORT] as const
+        closers.push(await serve(...server), serveSctp(...server))
       }
     }
     const nodes: FlowNode[] = ['N', 'O'].map((name, i) => ({ name, nodeName: NODE_NAMES[i]!, place: place(name) }))

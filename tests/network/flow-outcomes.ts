@@ -12,10 +12,10 @@ import {
   THIS_NODE,
 } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { type FlowScenario, parseFlow } from '../../src/service-proxy/packet-flows.contract.ts'
-import type { Protocol } from '../../src/service-proxy/service-port.ts'
 import { ServiceTable } from '../../src/service-proxy/service-table.ts'
 import type { FlowNetwork, FlowNode } from './flow-network.ts'
-import { type Answer, ask } from './flow-sockets.ts'
+import { askSctp } from './flow-sctp.ts'
+import { type Answer, ask as askByTcpOrUdp } from './flow-sockets.ts'
 
 /** Long enough that a silent answer is silence, also on a busy machine. */
 const SILENCE_MS = 400
@@ -34,7 +34,7 @@ export async function flowOutcomes(
   family: IPFamily,
   { inTurn = false } = {},
 ): Promise<{ readonly actual: string[]; readonly expected: string[] }> {
-  const flows = scenario.flows.filter(([text]) => isKnown(parseFlow(text).protocol))
+  const { flows } = scenario
   const results: string[] = []
   const askAll = flows.map(
     ([text, expected]) =>
@@ -69,11 +69,6 @@ export function tableOf(scenario: FlowScenario, placement: Placement, nodeName =
   return table
 }
 
-/** Kernels without SCTP are common: its rows are left to the tracer there. */
-function isKnown(protocol: Protocol): boolean {
-  return protocol !== 'SCTP'
-}
-
 /** In the words of the table. */
 async function outcomeOf(
   network: FlowNetwork,
@@ -84,6 +79,7 @@ async function outcomeOf(
 ): Promise<string> {
   const { from, to, port, protocol } = parseFlow(text)
   const place = network.place(from)
+  const ask = protocol === 'SCTP' ? askSctp : askByTcpOrUdp
   const { addressOf } = network.placement
   const target = { ip: addressOf(to, family), port, protocol, source: addressOf(from, family) }
   const wanted = expected.split(' ').filter((word) => /^[LR]\d$/.test(word))

@@ -8,7 +8,7 @@ import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
 import { LinuxError } from '../../src/linux/system-error.ts'
 import { PROTOCOL_NUMBERS, type Protocol } from '../../src/service-proxy/service-port.ts'
 
-const DOMAINS: Readonly<Record<IPFamily, number>> = { IPv4: 2, IPv6: 10 }
+export const DOMAINS: Readonly<Record<IPFamily, number>> = { IPv4: 2, IPv6: 10 }
 const STREAM = 1
 const DATAGRAM = 2
 const NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
@@ -22,7 +22,7 @@ export interface Place {
   readonly namespace: NetworkNamespace
 }
 
-function socketAddress(ip: string, port: number): Buffer {
+export function socketAddress(ip: string, port: number): Buffer {
   const { family, value } = parseIP(ip)!
   const bytes = Buffer.alloc(family === 'IPv4' ? 16 : 28)
   bytes.writeUInt16LE(DOMAINS[family], 0)
@@ -102,7 +102,7 @@ export async function ask(place: Place, { source, ip, port, protocol }: Target, 
 }
 
 const ECONNREFUSED = 111
-const failure = (errno: number): Answer => (errno === ECONNREFUSED ? 'reject' : 'unreachable')
+export const failure = (errno: number): Answer => (errno === ECONNREFUSED ? 'reject' : 'unreachable')
 
 export interface ConnectedUdp {
   readonly fd: number

@@ -24,8 +24,27 @@ export const protocols: readonly FlowScenario[] = [
     services: [{ ...nodePort, ports: ['80:30080/SCTP'] }],
     flows: [
       ['P -> C1:80/SCTP', 'L1 R1'],
+      ['N -> C1:80/SCTP', 'L1 R1 snat'],
       ['E -> N:30080/SCTP', 'L1 R1 snat'],
+      ['E -> B1:80/SCTP', 'L1 R1 snat'],
       ['P -> C1:80', 'reject'],
+    ],
+  },
+  {
+    name: 'SCTP, external traffic policy Local',
+    services: [{ ...nodePort, ports: ['80:30080/SCTP'], external: 'Local' }],
+    flows: [
+      ['E -> N:30080/SCTP', 'L1'],
+      ['P -> B1:80/SCTP', 'L1 R1'],
+    ],
+  },
+  {
+    name: 'SCTP without endpoints',
+    services: [{ ...nodePort, ports: ['80:30080/SCTP'], endpoints: [] }],
+    flows: [
+      ['P -> C1:80/SCTP', 'reject'],
+      ['P -> C1:81/SCTP', 'reject'],
+      ['E -> N:30080/SCTP', 'reject'],
     ],
   },
   {
