@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IPFamily } from '../../src/base/ip-address.ts'
 import type { BackendFactory } from '../../src/service-proxy/backend.ts'
 import { createIptablesBackend } from '../../src/service-proxy/iptables/iptables-backend.ts'
+import { type IptablesCommands, machineIptables } from '../../src/service-proxy/iptables/iptables-commands.ts'
 import { placementOf } from '../../src/service-proxy/packet-flow-objects.contract.ts'
-import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
+import { type FlowScenario, PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
 import { AGAIN, flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
@@ -30,6 +31,20 @@ asRoot('iptables mode', () => {
     const factory: BackendFactory = (options) => createIptablesBackend(options, { variant })
     const program = (family: IPFamily) => `${family === 'IPv4' ? 'iptables' : 'ip6tables'}-${variant}-save`
 
+    /** What a process that comes later changes of what it finds. */
+    async function writtenByAnother(scenario: FlowScenario, family: IPFamily): Promise<string[]> {
+      const written: string[] = []
+      const commands: IptablesCommands = {
+        ...machineIptables(network.node, variant),
+        restore: async (_, text) => void written.push(text),
+      }
+      const another: BackendFactory = (options) => createIptablesBackend(options, { commands })
+      const backend = openBackend(network.nodes[0]!, another, scenario, placementOf(family))
+      await backend.apply(tableOf(scenario, placementOf(family)), 'all')
+      await backend[Symbol.asyncDispose]()
+      return written.filter((text) => text !== '')
+    }
+
     // The tables of iptables-nft are run with those of all modes.
     test.each(variant === 'legacy' ? PACKET_FLOWS : [])('$name', AGAIN, async (scenario) => {
       const { placement } = network
@@ -40,7 +55,7 @@ asRoot('iptables mode', () => {
     })
 
     test.each(FAMILIES)(
-      'a change writes only what is different, and ends where a full sync does (%s)',
+      'a change writes only what is different and ends where a full sync does, and another process has nothing to write (%s)',
       async (family) => {
         const lines = () =>
           inNode(program(family))
@@ -62,6 +77,8 @@ asRoot('iptables mode', () => {
           const changed = lines()
           await backend.apply(second, 'all')
           expect(changed).toEqual(lines())
+          await backend[Symbol.asyncDispose]()
+          expect([scenario.name, ...(await writtenByAnother(scenario, family))]).toEqual([scenario.name])
         }
       },
     )

@@ -1,10 +1,14 @@
-/** A chain that nobody uses: when it is gone, someone has flushed everything, and the rules with it. */
+/**
+ * A chain that nobody uses: when it is gone, someone has flushed everything, and the rules with it. What else others changed is
+ * found by comparing all of it, now and then.
+ */
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { IPFamily } from '../../base/ip-address.ts'
 import type { IptablesCommands } from './iptables-commands.ts'
 import { CANARY_CHAIN, TABLES } from './skeleton.ts'
 
 const LOOK_EVERY_MS = 5000
+const LOOKS_UNTIL_COMPARE = 12
 
 export function watchCanaries(
   commands: IptablesCommands,
@@ -14,10 +18,11 @@ export function watchCanaries(
 ): Disposable {
   let timer: Timer | undefined
   let isStopped = false
+  let looks = 0
   const look = async () => {
     const isWhole = await allThere(commands, families).catch(() => true)
     if (isStopped) return
-    if (!isWhole) listener()
+    if (!isWhole || ++looks % LOOKS_UNTIL_COMPARE === 0) listener()
     lookLater()
   }
   const lookLater = () => {

@@ -5,6 +5,7 @@ import type { BackendOptions, ProxyNode, ServiceProxyBackend } from '../backend.
 import type { ServicePort, ServicePortKey } from '../service-port.ts'
 import type { ServiceTable } from '../service-table.ts'
 import { watchCanaries } from './canary-watch.ts'
+import { ForeignChanges } from './foreign-changes.ts'
 import { type IptablesCommands, type IptablesVariant, machineIptables } from './iptables-commands.ts'
 import { legacyTables } from './legacy-tables.ts'
 import { Ruleset, removalOf } from './ruleset.ts'
@@ -35,6 +36,7 @@ class IptablesBackend implements ServiceProxyBackend {
   readonly #settings: IptablesSettings
   readonly #commands: IptablesCommands
   #rulesets: ReadonlyMap<IPFamily, Ruleset> | undefined
+  #foreign: ForeignChanges | undefined
 
   constructor(options: BackendOptions, settings: IptablesSettings) {
     this.#options = options
@@ -46,7 +48,12 @@ class IptablesBackend implements ServiceProxyBackend {
     return this.#commands.unsupported()
   }
 
-  async apply(table: ServiceTable, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
+  apply(table: ServiceTable, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
+    this.#foreign ??= new ForeignChanges(this.#options.linux, this.#options.namespace)
+    return this.#foreign.during(() => this.#apply(table, changed))
+  }
+
+  async #apply(table: ServiceTable, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
     const rulesets = this.#rulesets
     // Until this has gone through, nothing is known about the kernel.
     this.#rulesets = undefined
@@ -74,11 +81,17 @@ class IptablesBackend implements ServiceProxyBackend {
 
   onDrift(listener: () => void): Disposable {
     const { clock, node } = this.#options
-    return watchCanaries(this.#commands, familiesOf(node), clock, listener)
+    const watches = [
+      watchCanaries(this.#commands, familiesOf(node), clock, listener),
+      this.#foreign?.onChange(listener),
+    ]
+    return { [Symbol.dispose]: () => watches.forEach((watch) => void watch?.[Symbol.dispose]()) }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#rulesets = undefined
+    this.#foreign?.[Symbol.dispose]()
+    this.#foreign = undefined
   }
 
   async #applyAll(table: ServiceTable): Promise<ReadonlyMap<IPFamily, Ruleset>> {

@@ -31,7 +31,7 @@ export interface RuleOption {
 }
 
 /** Options without a value. */
-const FLAGS = new Set(['--rcheck', '--reap', '--set', '--random-fully'])
+const FLAGS = new Set(['--rcheck', '--reap', '--set', '--random-fully', '--rsource'])
 
 export function parseRule(text: string): ParsedRule {
   const words = [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)

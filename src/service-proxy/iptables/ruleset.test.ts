@@ -8,6 +8,7 @@ import { ServiceTable } from '../service-table.ts'
 import { endpointChain, portChains } from './chain-names.ts'
 import { fakeIptables, rulesOf } from './fake-iptables.ts'
 import { createIptablesBackend } from './iptables-backend.ts'
+import { ruleForm } from './rule-form.ts'
 
 const web: FlowService = { name: 'web', clusterIP: 'C1', ports: ['80'], endpoints: ['L1', 'R1', 'R2'] }
 const { cluster } = portChains({ name: 'default/web:p80-tcp', protocol: 'TCP' })
@@ -105,6 +106,52 @@ test('after a failure everything is written', async () => {
   await expect(backend.apply(tableOf(), keysOf(table))).rejects.toThrow('no chain')
   await backend.apply(table, keysOf(table))
   expect(await rulesOf(commands, 'IPv4', 'nat', cluster)).toHaveLength(4)
+})
+
+test('a full sync writes nothing if nothing is different, and only what is', async () => {
+  const { commands, backend } = start()
+  const other: FlowService = { ...web, name: 'other', clusterIP: 'C2' }
+  await backend.apply(tableOf(web, other), 'all')
+  await backend.apply(tableOf(web, other), 'all')
+  expect(commands.restored).toHaveLength(1)
+  // As another process would, and in other words than ours.
+  const damage = `*nat\n:${cluster} - [0:0]\n-A ${cluster} -j RETURN\nCOMMIT\n`
+  await commands.restore('IPv4', damage)
+  await backend.apply(tableOf(web, other), 'all')
+  const text = commands.restored.at(-1)!
+  expect(text.split('\n').filter((line) => line.startsWith(':'))).toEqual([`:${cluster} - [0:0]`])
+  expect(await rulesOf(commands, 'IPv4', 'nat', cluster)).toHaveLength(4)
+})
+
+test.each([
+  [
+    '-m comment --comment "a b" -m tcp -p tcp -d 10.96.0.1 --dport 80 ! -s 10.244.0.0/16 -j KUBE-MARK-MASQ',
+    '! -s 10.244.0.0/16 -d 10.96.0.1/32 -p tcp -m comment --comment "a b" -m tcp --dport 80 -j KUBE-MARK-MASQ',
+  ],
+  ['-j MARK --or-mark 0x4000', '-j MARK --set-xmark 0x4000/0x4000'],
+  ['-j MARK --xor-mark 0x4000', '-j MARK --set-xmark 0x4000/0x0'],
+  [
+    '-m statistic --mode random --probability 0.3333333333 -j X',
+    '-m statistic --mode random --probability 0.33333333349 -j X',
+  ],
+  ['-j REJECT', '-j REJECT --reject-with icmp-port-unreachable'],
+  ['-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT', '-m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT'],
+  [
+    '-m recent --name X --rcheck --seconds 5 --reap -j X',
+    '-m recent --rcheck --seconds 5 --reap --name X --mask 255.255.255.255 --rsource -j X',
+  ],
+])('%s is %s', (given, saved) => {
+  expect(ruleForm(given)).toBe(ruleForm(saved))
+})
+
+test.each([
+  ['-d 10.96.0.1 -j X', '-d 10.96.0.2/32 -j X'],
+  ['-s 10.96.0.1 -j X', '! -s 10.96.0.1/32 -j X'],
+  ['-j DNAT --to-destination 10.0.0.1:80', '-j DNAT --to-destination 10.0.0.1:81'],
+  ['-m statistic --mode random --probability 0.3333 -j X', '-m statistic --mode random --probability 0.5 -j X'],
+  ['-j REJECT --reject-with tcp-reset', '-j REJECT --reject-with icmp-port-unreachable'],
+])('%s is not %s', (given, saved) => {
+  expect(ruleForm(given)).not.toBe(ruleForm(saved))
 })
 
 test('a flush by others is noticed', async () => {

@@ -3,6 +3,7 @@ import type { IPFamily } from '../../base/ip-address.ts'
 import type { ProxyNode } from '../backend.ts'
 import type { ServicePort, ServicePortKey } from '../service-port.ts'
 import { type RenderedPort, renderPort } from './render-port.ts'
+import { sameChain } from './rule-form.ts'
 import { hasWantedJumps, jumpsToOwn, ownChains, type SavedTables } from './saved-rules.ts'
 import { JUMPS, renderSkeleton, type SharedChain, TABLES, type TableChains, type TableName } from './skeleton.ts'
 
@@ -18,7 +19,7 @@ export class Ruleset {
     this.#skeleton = renderSkeleton(family, node)
   }
 
-  /** Everything; what is saved tells which chains are left from before. */
+  /** Everything that is not yet as it should be; what is saved tells. */
   load(ports: Iterable<ServicePort>, saved: SavedTables): string {
     for (const port of ports) this.#ports.set(port.key, renderPort(this.#node, port))
     return TABLES.map((table) => this.#fullTable(table, saved)).join('')
@@ -41,21 +42,30 @@ export class Ruleset {
 
   #fullTable(table: TableName, saved: SavedTables): string {
     const text = new TableText(table)
-    const chains = new Map([...this.#skeleton[table].keys()].map((name) => [name, [] as string[]]))
-    for (const { shared, chains: own } of this.#ports.values()) {
-      for (const [place, rules] of shared) {
-        const [of, chain] = place.split(' ') as [TableName, string]
-        if (of === table) for (const rule of rules) chains.get(chain)!.push(rule)
-      }
-      if (table === 'nat') for (const [name, rules] of own) text.write(name, rules)
+    const known = saved.get(table)
+    const wanted = this.#wantedChains(table)
+    for (const [name, { ofPorts, last }] of wanted) {
+      const actual = known?.get(name)
+      if (!actual || !sameChain(actual, ofPorts, last)) text.write(name, [...ofPorts, ...last])
     }
-    for (const [name, last] of this.#skeleton[table]) text.write(name, [...chains.get(name)!, ...last])
-    for (const name of ownChains(saved, table)) text.removeUnlessWritten(name)
+    for (const name of ownChains(saved, table)) if (!wanted.has(name)) text.removeUnlessWritten(name)
     if (!hasWantedJumps(saved, table)) {
       for (const { from, rule } of jumpsToOwn(saved, table)) text.delete(from, rule)
       for (const jump of JUMPS.toReversed()) if (jump.table === table) text.insert(jump.from, jump.rule)
     }
     return text.text()
+  }
+
+  #wantedChains(table: TableName): Map<string, { readonly ofPorts: string[]; readonly last: readonly string[] }> {
+    const wanted = new Map([...this.#skeleton[table]].map(([name, last]) => [name, { ofPorts: [] as string[], last }]))
+    for (const { shared, chains } of this.#ports.values()) {
+      for (const [place, rules] of shared) {
+        const [of, chain] = place.split(' ') as [TableName, string]
+        if (of === table) wanted.get(chain)!.ofPorts.push(...rules)
+      }
+      if (table === 'nat') for (const [name, rules] of chains) wanted.set(name, { ofPorts: [], last: rules })
+    }
+    return wanted
   }
 }
 
