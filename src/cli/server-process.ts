@@ -40,6 +40,10 @@ export interface ServerSettings {
   readonly runtime?: NodeRuntime
   readonly proxyMode?: string
   readonly network?: string
+  /** Where other machines reach the API server. */
+  readonly listen?: string
+  /** Of the node that this machine is, if others may join. */
+  readonly nodeName?: string
   /** Nobody asked for nodes: where none can run, there are none. */
   readonly nodesOptional?: boolean
   /** This process is in a user namespace made for it: see rootless.ts. */
@@ -108,15 +112,29 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     log,
     ...(settings.files && (await securityOptions(settings.files, instance, log))),
   }
-  if (nodes === 0 || runtime === 'simulated') return startCluster({ ...options, nodes })
+  const { listen, nodeName } = settings
+  if (runtime === 'simulated' || (nodes === 0 && !listen)) return startSimulated({ ...options, nodes }, listen)
   const [{ startClusterWithNodes }, { kernelLinux }] = await Promise.all([
     import('../cluster/start-cluster-with-nodes.ts'),
     import('../linux/kernel-linux.ts'),
   ])
-  const { proxyMode = 'nftables', network = 'host-gw' } = settings
-  const entry = nodeEntry()
-  const rootless = settings.isInside ?? false
-  return startClusterWithNodes(options, { count: nodes, entry, linux: kernelLinux(), proxyMode, network, rootless })
+  // Machines need not be neighbours; the nodes of one machine are.
+  const { proxyMode = 'nftables', network = listen ? 'vxlan' : 'host-gw' } = settings
+  return startClusterWithNodes(options, {
+    count: nodes,
+    entry: nodeEntry(),
+    linux: kernelLinux(),
+    proxyMode,
+    network,
+    rootless: settings.isInside ?? false,
+    ...(listen && nodeName && { machine: { listen, name: nodeName } }),
+  })
+}
+
+async function startSimulated(options: ClusterOptions, listen: string | undefined): Promise<Cluster> {
+  if (!listen) return startCluster(options)
+  const { openToMachines } = await import('../cluster/listen-places.ts')
+  return startCluster({ ...options, ...openToMachines(options, listen) })
 }
 
 /** With a policy and no place for the log, it is beside the cluster's state. Keys and issuers may change at any time. */
@@ -170,7 +188,7 @@ function handlers(cluster: Cluster) {
 
 /** What the next `sampan up` without flags starts from. */
 function chosenOf(settings: ServerSettings, apiPort: number): Settings {
-  const { store, etcd, files, nodes, runtime, proxyMode, network } = settings
+  const { store, etcd, files, nodes, runtime, proxyMode, network, listen, nodeName } = settings
   return {
     apiPort,
     store,
@@ -180,6 +198,8 @@ function chosenOf(settings: ServerSettings, apiPort: number): Settings {
     ...(runtime && { runtime }),
     ...(proxyMode && { proxyMode }),
     ...(network && { network }),
+    ...(listen && { listen }),
+    ...(nodeName && { nodeName }),
   }
 }
 

@@ -33,3 +33,19 @@ contexts:
 current-context: ${quoted}
 `
 }
+
+/** A kubeconfig that names a cluster and nobody who uses it: the form in which cluster-info tells where the cluster is. */
+export function renderClusterInfo({ server, ca }: Pick<KubeconfigParts, 'server' | 'ca'>): string {
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ""
+  cluster:
+    certificate-authority-data: ${base64(ca)}
+    server: ${server}
+contexts: null
+current-context: ""
+preferences: {}
+users: null
+`
+}

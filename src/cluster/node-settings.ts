@@ -22,6 +22,8 @@ export interface NodeSettings {
   /** Root only in a user namespace of one user. */
   readonly rootless: boolean
   readonly labels?: Readonly<Record<string, string>>
+  /** The node has no network of its own: it is the machine, and what it leaves is cleared from the machine's network. */
+  readonly isMachine?: boolean
 }
 
 /** All cgroups of the node's pods are below this one. */
@@ -30,6 +32,8 @@ export const nodeCgroupRoot = (dataDir: string) =>
 
 /** Names the process that is the node now. */
 export const nodeClaimPath = (dataDir: string) => join(dataDir, 'node.json')
+/** How a node that is the machine itself was started last. */
+export const nodeSettingsPath = (dataDir: string) => join(dataDir, 'settings.json')
 export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(dataDir, 'pki', `${user}.kubeconfig`)
 /** What the kubelet shows those who ask it: key and certificate in one file. */
 export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')

@@ -1,13 +1,17 @@
-import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
-import { formatIP, isLoopback, parseCIDR, parseIP } from '../base/ip-address.ts'
+import { formatIP, parseCIDR } from '../base/ip-address.ts'
 import { silentLogger } from '../base/log.ts'
 import type { MetricsSource } from '../client/metrics-source.ts'
 import type { Linux } from '../linux/linux.ts'
 import { KubeletMetrics } from './kubelet-metrics.ts'
+import { openToMachines, reachedAt } from './listen-places.ts'
 import { LocalNodes } from './local-nodes.ts'
+import { MachineNode } from './machine-node.ts'
+import type { NodeConfiguration } from './node-configuration.ts'
+import { publishClusterInfo } from './publish-cluster-info.ts'
 import { type Cluster, type ClusterOptions, DEFAULT_SERVICE_CIDRS, startCluster } from './start-cluster.ts'
 import { clusterCidrsFor } from './start-nodes.ts'
+import { upstreamDnsServers } from './upstream-dns.ts'
 
 export interface RealNodesOptions {
   readonly count: number
@@ -20,6 +24,13 @@ export interface RealNodesOptions {
   readonly network: string
   /** This process is root only in a user namespace of one user. */
   readonly rootless?: boolean
+  /** Other machines reach the cluster, and join it: this one is a node as they are, in its own network. */
+  readonly machine?: {
+    /** An address of this machine, or `0.0.0.0` for all of them. */
+    readonly listen: string
+    /** Of the node that this machine is. */
+    readonly name: string
+  }
 }
 
 /** As kubelets know the API server. */
@@ -32,36 +43,37 @@ const LOAD_BALANCER_POOL = '10.98.0.0/24'
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
   options: ClusterOptions & { readonly dataDir: string },
-  { count, entry, linux, proxyMode, network, rootless = false }: RealNodesOptions,
+  real: RealNodesOptions,
 ): Promise<Cluster> {
-  const { clock = systemClock, log = silentLogger, dataDir, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
-  const clusterCidrs = clusterCidrsFor(count)
-  const routed = [...clusterCidrs, ...serviceCidrs, LOAD_BALANCER_POOL]
-  const nodes = await LocalNodes.open({ linux, dataDir, entry, routed, clock, log })
+  const { clock = systemClock, log = silentLogger, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
+  const { count, machine, rootless = false } = real
+  const configuration: NodeConfiguration = {
+    clusterCidrs: clusterCidrsFor(count),
+    serviceCidrs,
+    clusterDns: dnsAddress(serviceCidrs[0]!),
+    clusterDomain: 'cluster.local',
+    network: real.network,
+    proxyMode: real.proxyMode,
+  }
+  const nodes = await openNodes(options, real, configuration)
   let cluster: Cluster | undefined
   let metrics: KubeletMetrics | undefined
   try {
-    const listen = { ...(options.listen || {}), also: [nodes.gateway] }
     const metricsSource = metricsOnceStarted(() => metrics)
-    cluster = await startCluster({ ...options, listen, loadBalancerPools: [LOAD_BALANCER_POOL], metricsSource })
-    const certificates = await cluster.certificates
-    const identity = certificates.issueClient(KUBELET_CLIENT, [])
-    metrics = new KubeletMetrics({ client: cluster.client, ca: certificates.ca.cert, identity, clock, log })
-    await nodes.start({
-      count,
-      server: `https://${nodes.gateway}:${new URL(cluster.url!).port}`,
-      certificates,
-      settings: {
-        clusterCidrs,
-        serviceCidrs,
-        clusterDns: dnsAddress(serviceCidrs[0]!),
-        clusterDomain: 'cluster.local',
-        upstreamDns: upstreamServers(),
-        proxyMode,
-        network,
-        rootless,
-      },
+    cluster = await startCluster({
+      ...options,
+      ...(machine ? openToMachines(options, machine.listen) : { listen: { ...options.listen, also: [nodes.gateway] } }),
+      loadBalancerPools: [LOAD_BALANCER_POOL],
+      metricsSource,
     })
+    const certificates = await cluster.certificates
+    const ca = certificates.ca.cert
+    const identity = certificates.issueClient(KUBELET_CLIENT, [])
+    metrics = new KubeletMetrics({ client: cluster.client, ca, identity, clock, log })
+    const server = serverUrl(nodes.gateway, Number(new URL(cluster.url!).port))
+    if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
+    const upstreamDns = upstreamDnsServers({ withLoopback: machine !== undefined })
+    await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, rootless } })
   } catch (error) {
     await nodes.stop()
     await cluster?.[Symbol.asyncDispose]()
@@ -79,6 +91,20 @@ export async function startClusterWithNodes(
   }) as Cluster
 }
 
+function openNodes(
+  options: ClusterOptions & { readonly dataDir: string },
+  { entry, linux, machine }: RealNodesOptions,
+  { clusterCidrs, serviceCidrs }: NodeConfiguration,
+): Promise<LocalNodes> | MachineNode {
+  const { clock = systemClock, log = silentLogger, dataDir } = options
+  const common = { linux, dataDir, entry, clock, log }
+  const routed = [...clusterCidrs, ...serviceCidrs, LOAD_BALANCER_POOL]
+  if (!machine) return LocalNodes.open({ ...common, routed })
+  return new MachineNode({ ...common, name: machine.name, address: reachedAt(machine.listen) })
+}
+
+const serverUrl = (host: string, port: number) => `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 /** The API server starts before there is anybody to ask. */
 function metricsOnceStarted(source: () => MetricsSource | undefined): MetricsSource {
   return {
@@ -92,14 +118,4 @@ function metricsOnceStarted(source: () => MetricsSource | undefined): MetricsSou
 function dnsAddress(cidr: string): string {
   const range = parseCIDR(cidr)!
   return formatIP({ family: range.family, value: range.first + DNS_OFFSET })
-}
-
-/** Those of this machine that a node can reach: its loopback is another. */
-function upstreamServers(): readonly string[] {
-  const lines = readFileSync('/etc/resolv.conf', 'utf8').split('\n')
-  const servers = lines.flatMap((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
-  return servers.filter((server) => {
-    const ip = parseIP(server)
-    return ip && !isLoopback(ip)
-  })
 }

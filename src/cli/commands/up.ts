@@ -13,6 +13,7 @@ import {
   readSettings,
   type Settings,
 } from '../instance/instance.ts'
+import { withMachines } from '../instance/listening.ts'
 import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
 import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
@@ -37,6 +38,8 @@ interface UpOptions {
   runtime?: NodeRuntime
   proxyMode?: string
   network?: string
+  listen?: string
+  nodeName?: string
 }
 
 const DEFAULT_PORT = 6443
@@ -70,8 +73,13 @@ export function upCommand(serverEntry: string): Command {
     )
     .addOption(new Option('--proxy-mode <mode>', 'how Services are reached (default: nftables)').choices(PROXY_MODES))
     .addOption(
-      new Option('--network <network>', 'between pods of different nodes (default: host-gw)').choices(NETWORKS),
+      new Option(
+        '--network <network>',
+        'between pods of different nodes (default: host-gw, with --listen vxlan)',
+      ).choices(NETWORKS),
     )
+    .option('--listen <address>', 'let other machines reach the API and join: an address of this one, or 0.0.0.0')
+    .option('--node-name <name>', 'with --listen: the name of the node that this machine is (default: its hostname)')
     .addHelpText(
       'after',
       `
@@ -81,6 +89,7 @@ Examples:
   $ sampan up --detach                          in the background, "sampan down" stops it
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
   $ sampan up --nodes 3                         three nodes, each in a network of its own
+  $ sampan up -d --listen 192.168.1.10          other machines may join: see "sampan token create --help"
   $ sampan up --nodes 1000 --runtime simulated  with nodes on which pods only seem to run
   $ sampan up --store memory                    nothing is written to disk but certificates
   $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd (etcds:// for TLS)`,
@@ -100,7 +109,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...securityFiles(options, saved),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
-    ...nodesOf(options, saved),
+    ...withMachines(nodesOf(options, saved), options, saved),
   }
   try {
     await (options.detach ? background(settings, serverEntry, options) : foreground(settings, serverEntry, options))

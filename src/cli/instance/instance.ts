@@ -34,6 +34,10 @@ export interface Settings {
   readonly runtime?: NodeRuntime
   readonly proxyMode?: string
   readonly network?: string
+  /** Where other machines reach the API server; only this machine does unless given. */
+  readonly listen?: string
+  /** Of the node that this machine is, where it is one itself. */
+  readonly nodeName?: string
   readonly files?: SecurityFiles
 }
 

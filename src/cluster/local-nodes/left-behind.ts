@@ -1,16 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs'
+import type { Logger } from '../../base/log.ts'
+import { readJson } from '../../base/process-claim.ts'
 import { openCgroups } from '../../linux/cgroups.ts'
 import { linuxCalls } from '../../linux/ffi.ts'
 import { MNT_DETACH } from '../../linux/mounts.ts'
-import { nodeCgroupRoot } from '../node-settings.ts'
+import { type NodeSettings, nodeCgroupRoot, nodeSettingsPath } from '../node-settings.ts'
 
 /** What a node leaves when its process could not clear up itself: processes of pods, their cgroups, mounts. */
-export async function clearNode(dataDir: string): Promise<void> {
+export async function clearNode(dataDir: string, log: Logger): Promise<void> {
   if (!existsSync(dataDir)) return
   const cgroups = openCgroups({ root: nodeCgroupRoot(dataDir) })
   cgroups.kill('')
   await cgroups.remove('')
   for (const path of mountsBelow(dataDir)) linuxCalls().umount(path, MNT_DETACH)
+  const settings = await readJson<NodeSettings>(nodeSettingsPath(dataDir))
+  if (!settings?.isMachine) return
+  const { clearMachineNetwork } = await import('../machine-node/clear-network.ts')
+  await clearMachineNetwork(settings, log)
 }
 
 /** The deepest first. */

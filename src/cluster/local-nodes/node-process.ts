@@ -10,8 +10,8 @@ import { clearNode } from './left-behind.ts'
 
 export interface NodeProcessOptions {
   readonly settings: NodeSettings
-  /** The network namespace the process lives in. */
-  readonly namespace: string
+  /** The network namespace the process lives in; that of this process unless given. */
+  readonly namespace?: string
   /** The program, `sampan-node.js`. */
   readonly entry: string
   readonly linux: Linux
@@ -89,14 +89,18 @@ export class NodeProcess {
     if (this.#check && this.#options.clock.now() - startedAt >= CHECK_EVERY) this.#look()
   }
 
-  /** A child starts in the network namespace its parent's thread is in at that moment. */
+  /** Another process takes over, with what it finds on disk: pods go on. */
+  async restart(): Promise<void> {
+    const owner = await this.#find()
+    if (owner) signal(owner.pid, 'SIGUSR1')
+  }
+
   #spawn(): void {
-    const { settings, namespace, entry, linux, clock, log } = this.#options
+    const { settings, entry, clock, log } = this.#options
     mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
     const output = openSync(join(settings.dataDir, 'node.log'), 'a', 0o600)
-    using inside = linux.namespaces.open(namespace)
     try {
-      this.#child = linux.namespaces.inNamespace(inside, () =>
+      this.#child = this.#inItsNetwork(() =>
         spawn(process.execPath, [entry, JSON.stringify(settings)], {
           detached: true,
           stdio: ['ignore', output, output],
@@ -111,6 +115,14 @@ export class NodeProcess {
       closeSync(output)
     }
   }
+
+  /** A child starts in the network namespace its parent's thread is in at that moment. */
+  #inItsNetwork<T>(work: () => T): T {
+    const { namespace, linux } = this.#options
+    if (namespace === undefined) return work()
+    using inside = linux.namespaces.open(namespace)
+    return linux.namespaces.inNamespace(inside, work)
+  }
 }
 
 /** Asks the process of a node to end, if there is one, waits until it has, and clears away what it left. */
@@ -124,7 +136,7 @@ export async function stopNode(node: Pick<NodeSettings, 'name' | 'dataDir'>, clo
       await isGone(owner, clock)
     }
   }
-  await clearNode(node.dataDir)
+  await clearNode(node.dataDir, log)
 }
 
 async function isGone(owner: ProcessRecord, clock: Clock): Promise<boolean> {

@@ -1,0 +1,23 @@
+import { isUnspecified, parseIP } from '../base/ip-address.ts'
+import { machineAddress } from './server-names.ts'
+import type { ClusterOptions } from './start-cluster.ts'
+
+/** The address by which other machines reach one that listens there: itself, or one of all. */
+export const reachedAt = (listen: string) => (isWildcard(listen) ? machineAddress() : listen)
+
+/**
+ * Where the API server listens for other machines, besides loopback. Who wants to join has to learn about the cluster
+ * before the cluster knows them: requests without a name go on, and may see what everybody may see.
+ */
+export function openToMachines(
+  { listen, authentication }: Pick<ClusterOptions, 'listen' | 'authentication'>,
+  address: string,
+): Pick<ClusterOptions, 'listen' | 'authentication'> {
+  const places = isWildcard(address) ? { host: address } : { also: [address] }
+  return { listen: { ...(listen || {}), ...places }, authentication: { ...authentication, anonymous: true } }
+}
+
+function isWildcard(host: string): boolean {
+  const ip = parseIP(host)
+  return ip !== undefined && isUnspecified(ip)
+}

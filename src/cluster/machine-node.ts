@@ -1,0 +1,63 @@
+/** A node that is the machine itself, in the machine's own network: so machines of one cluster meet. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeFileAtomically } from '../base/atomic-file.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Linux } from '../linux/linux.ts'
+import { writeNodeCredentials } from './local-nodes/credentials.ts'
+import { NodeProcess } from './local-nodes/node-process.ts'
+import type { NodesStart } from './local-nodes.ts'
+import { type NodeSettings, nodeSettingsPath } from './node-settings.ts'
+
+export interface MachineNodeOptions {
+  readonly name: string
+  /** By which other machines reach this one. */
+  readonly address: string
+  /** The cluster's own; the node has a folder below. */
+  readonly dataDir: string
+  /** The program, `sampan-node.js`. */
+  readonly entry: string
+  readonly linux: Linux
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Starts the process of such a node, or finds the one that runs. Its credentials are in its folder already. */
+export async function startMachineNode(
+  settings: NodeSettings,
+  options: Pick<MachineNodeOptions, 'entry' | 'linux' | 'clock' | 'log'>,
+): Promise<NodeProcess> {
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
+  await writeFileAtomically(nodeSettingsPath(settings.dataDir), `${JSON.stringify(settings, null, 2)}\n`)
+  const node = new NodeProcess({ ...options, settings })
+  await node.start()
+  return node
+}
+
+export const nodeDir = (dataDir: string, name: string) => join(dataDir, 'nodes', name)
+
+/** The node of the machine that the control plane runs on. */
+export class MachineNode {
+  /** Where the node finds the API server. */
+  readonly gateway: string
+  readonly #options: MachineNodeOptions
+  #process: NodeProcess | undefined
+
+  constructor(options: MachineNodeOptions) {
+    this.#options = options
+    this.gateway = options.address
+  }
+
+  async start({ count, server, certificates, settings }: NodesStart): Promise<void> {
+    if (count === 0) return
+    const { name, address } = this.#options
+    const dataDir = nodeDir(this.#options.dataDir, name)
+    await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
+    this.#process = await startMachineNode({ ...settings, name, address, dataDir, isMachine: true }, this.#options)
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop()
+  }
+}
