@@ -1,5 +1,6 @@
 import type { Node } from '../../api/generated/core-v1.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
+import { aborted } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { Logger } from '../../base/log.ts'
@@ -52,6 +53,7 @@ export class NodeLoop implements AsyncDisposable {
   readonly #queue: WorkQueue
   readonly #ending: (() => void)[] = []
   #becameReady = { resolve: () => {}, reject: (_: unknown) => {} }
+  readonly #paused = new AbortController()
   #running: Promise<void> | undefined
   #own: OwnNode | undefined
   #annotations: Readonly<Record<string, string>> = {}
@@ -91,6 +93,7 @@ export class NodeLoop implements AsyncDisposable {
   /** Nothing is changed in the kernel any more. */
   async pause(): Promise<void> {
     for (const end of this.#ending.splice(0)) end()
+    this.#paused.abort()
     this.#queue.shutDown()
     await this.#running
     this.#problem ??= 'the pod network was stopped'
@@ -103,8 +106,9 @@ export class NodeLoop implements AsyncDisposable {
 
   async #work(): Promise<void> {
     const { log, nodes } = this.#options
-    // Before all peers are known, none may be taken for gone.
-    await nodes.synced.catch(() => {})
+    // Before all peers are known, none may be taken for gone. Who stops does not wait for an API that may be away.
+    await Promise.race([nodes.synced.catch(() => {}), aborted(this.#paused.signal)])
+    if (this.#paused.signal.aborted) return
     this.#queue.add(SELF)
     for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
       try {
