@@ -57,6 +57,12 @@ export class NodeProcess {
     await stopNode(settings, clock, log)
   }
 
+  /** Another process takes over, with what it finds on disk: pods go on. */
+  async restart(): Promise<void> {
+    const owner = await this.#find()
+    if (owner) signal(owner.pid, 'SIGUSR1')
+  }
+
   #find(): Promise<ProcessRecord | undefined> {
     return findOwner(nodeClaimPath(this.#options.settings.dataDir))
   }
@@ -87,12 +93,6 @@ export class NodeProcess {
   /** At once, unless it had only just started: then something is wrong, and the next look is soon enough. */
   #ended(startedAt: number): void {
     if (this.#check && this.#options.clock.now() - startedAt >= CHECK_EVERY) this.#look()
-  }
-
-  /** Another process takes over, with what it finds on disk: pods go on. */
-  async restart(): Promise<void> {
-    const owner = await this.#find()
-    if (owner) signal(owner.pid, 'SIGUSR1')
   }
 
   #spawn(): void {

@@ -1,0 +1,82 @@
+import { request } from 'node:https'
+import { isIP } from 'node:net'
+import type { ConfigMap } from '../../api/generated/core-v1.ts'
+import { CLUSTER_INFO } from '../../api/kinds/core/cluster-info.ts'
+import { JoinError } from '../join-error.ts'
+
+export interface FetchedInfo {
+  readonly data: Readonly<Record<string, string>>
+  /** The server's clock, in milliseconds; undefined if it does not tell. */
+  readonly serverTime: number | undefined
+}
+
+const PATH = `/api/v1/namespaces/${CLUSTER_INFO.namespace}/configmaps/${CLUSTER_INFO.name}`
+const TIMEOUT = 10_000
+const MAX_BYTES = 1 << 20
+
+/** Reads what the cluster tells everybody. Without `ca` whoever answers is listened to: nothing said is believed yet. */
+export async function fetchClusterInfo(server: URL, ca?: string): Promise<FetchedInfo> {
+  const { status, body, date } = await get(server, ca)
+  if (status === 404)
+    throw new JoinError(`the cluster at ${server.host} lets no machines join`, [
+      'Start it for others on its machine: sampan down, then sampan up --detach --listen ADDRESS',
+    ])
+  const configMap = status === 200 ? parsed(body) : undefined
+  if (configMap?.kind !== 'ConfigMap')
+    throw new JoinError(`what answers at ${server.host} is not the API server of such a cluster (status ${status})`, [
+      'Compare the address with what "sampan token create --print-join-command" says on the first machine.',
+    ])
+  const serverTime = Date.parse(date ?? '')
+  return { data: configMap.data ?? {}, serverTime: Number.isNaN(serverTime) ? undefined : serverTime }
+}
+
+function parsed(body: string): ConfigMap | undefined {
+  try {
+    return JSON.parse(body) as ConfigMap
+  } catch {
+    return undefined
+  }
+}
+
+function get(server: URL, ca: string | undefined): Promise<{ status: number; body: string; date: string | undefined }> {
+  const host = server.hostname.replace(/^\[|\]$/g, '')
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        host,
+        port: server.port || 443,
+        path: PATH,
+        headers: { accept: 'application/json', 'user-agent': 'sampan-join' },
+        timeout: TIMEOUT,
+        agent: false,
+        ...(isIP(host) === 0 && { servername: host }),
+        ...(ca === undefined ? { rejectUnauthorized: false } : { ca }),
+      },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => {
+          body += chunk
+          if (body.length > MAX_BYTES) response.destroy(new Error('the answer is too long'))
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body, date: response.headers.date }))
+        response.on('error', (error) => reject(unreachable(server, error)))
+      },
+    )
+    asked.on('timeout', () => asked.destroy(new Error('nobody answers')))
+    asked.on('error', (error) => reject(unreachable(server, error)))
+    asked.end()
+  })
+}
+
+function unreachable(server: URL, error: Error): JoinError {
+  const { code, message } = error as NodeJS.ErrnoException
+  return new JoinError(
+    `${server.host} cannot be reached: ${message || code}`,
+    [
+      'Is the cluster up there, started with --listen? On its machine: sampan status',
+      `Does a firewall let TCP port ${server.port || 443} pass?`,
+    ],
+    error,
+  )
+}
