@@ -31,6 +31,8 @@ const PROGRAMS = [
   { program: 'nft', package: 'nftables', for: 'checking nftables rules' },
   { program: 'iptables', package: 'iptables', for: 'pods on CNI plugins' },
   { program: 'host-local', package: 'containernetworking-plugins', for: 'pods on CNI plugins' },
+  { program: 'containerd', package: 'containerd', for: 'pods on containerd' },
+  { program: 'runc', package: 'runc', for: 'pods on containerd' },
   { program: 'ping', package: 'iputils-ping', for: 'real packets in the pod network' },
   { program: 'haproxy', package: 'haproxy', for: 'the benchmark of the proxy in user space' },
   { program: 'nginx', package: 'libnginx-mod-stream', for: 'the benchmark of the proxy in user space' },

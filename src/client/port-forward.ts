@@ -1,4 +1,5 @@
-import type { Duplex } from 'node:stream'
+import { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { createWebSocketStream } from 'ws'
 import type { Clock } from '../base/clock.ts'
 import { spdyConnection } from '../base/spdy.ts'
@@ -68,13 +69,32 @@ export async function dialPortForward(url: string, port: number, dial: DialOptio
   const error = connection.open({ ...headers, streamtype: 'error' })
   const data = connection.open({ ...headers, streamtype: 'data' })
   error.end()
-  let message = ''
-  error.on('data', (chunk) => {
-    message += chunk
-  })
-  error.on('end', () => {
-    if (message !== '') data.destroy(new Error(message))
-  })
   data.on('close', () => connection.close())
-  return data
+  const problem = Promise.race([text(error), connection.closed.then(() => '')]).catch(() => '')
+  return untilProblem(data, problem)
+}
+
+/** The data, whose end waits for what the error stream has to say. */
+function untilProblem(data: Duplex, problem: Promise<string>): Duplex {
+  const outer = new Duplex({
+    read: () => void data.resume(),
+    write: (chunk: Buffer, _, done) => void data.write(chunk, done),
+    final: (done) => void data.end(done),
+    destroy(reason, done) {
+      data.destroy()
+      done(reason)
+    },
+  })
+  data.on('data', (chunk: Buffer) => {
+    if (!outer.push(chunk)) data.pause()
+  })
+  data.on('end', async () => {
+    const message = await problem
+    if (message !== '') outer.destroy(new Error(message))
+    else outer.push(null)
+  })
+  data.on('close', () => {
+    if (!data.readableEnded) outer.destroy()
+  })
+  return outer
 }

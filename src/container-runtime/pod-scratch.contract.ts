@@ -69,8 +69,8 @@ function scratchOf(under: RuntimeUnderTest, logDirectory: string, later: (cleanu
     },
     container: (command, changes = {}) => containerConfig(under, command, changes),
     async start(command, changes, sandboxChanges) {
-      const sandbox = await scratch.sandbox(sandboxChanges)
       const config = scratch.container(command, changes)
+      const sandbox = await scratch.sandbox({ ...sandboxChanges, privileged: config.security.privileged })
       const security = { ...config.security, namespaces: sandbox.config.namespaces }
       const id = await runtime.createContainer(sandbox.id, { ...config, security }, sandbox.config)
       await runtime.startContainer(id)

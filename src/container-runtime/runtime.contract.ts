@@ -15,6 +15,8 @@ export interface RuntimeAbilities {
   readonly limits: boolean
   /** Other ids than one's own can be taken. */
   readonly users: boolean
+  /** A folder for a volume that is not there is made, as containerd does. */
+  readonly makesVolumes?: boolean
 }
 
 export function containerRuntimeContract(

@@ -133,6 +133,8 @@ export interface ExecOptions {
   readonly stderr?: boolean
   /** Ends the command after this time, with exit code 137 (hooks and probes have a deadline). */
   readonly signal?: AbortSignal
+  /** Nobody looks at the output before the end; only then can every runtime end the command by `signal`. */
+  readonly captured?: boolean
 }
 
 export type AttachOptions = Omit<ExecOptions, 'command'>

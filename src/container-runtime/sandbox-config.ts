@@ -23,6 +23,8 @@ export interface PodSandboxConfig {
   readonly resources?: LinuxContainerResources
   readonly sysctls: Readonly<Record<string, string>>
   readonly namespaces: NamespaceOptions
+  /** One of its containers is, or may be. */
+  readonly privileged?: boolean
   readonly runtimeHandler?: string
 }
 

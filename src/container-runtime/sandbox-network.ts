@@ -1,6 +1,6 @@
 import type { PodSandboxMetadata, PortMapping } from './sandbox-config.ts'
 
-/** What the builtin runtime needs of the pod network; both calls may be repeated. */
+/** What runtimes need of the pod network; both calls may be repeated. */
 export interface SandboxNetwork {
   /** Makes the sandbox's network namespace, with loopback up and, as a rule, addresses and a way out. */
   attach(sandbox: {
@@ -8,6 +8,8 @@ export interface SandboxNetwork {
     readonly metadata: PodSandboxMetadata
     readonly portMappings: readonly PortMapping[]
     readonly annotations: Readonly<Record<string, string>>
+    /** A runtime that makes the namespace itself says where it is. */
+    readonly netnsPath?: string
   }): Promise<{ readonly netnsPath: string; readonly ips: readonly string[] }>
   detach(sandboxId: string): Promise<void>
 }

@@ -4,7 +4,7 @@
  */
 import { statfsSync } from 'node:fs'
 import { readText } from './cgroups/files.ts'
-import { v1Cgroups, v1Controllers } from './cgroups/v1.ts'
+import { hierarchies, v1Cgroups, v1Controllers } from './cgroups/v1.ts'
 import { v2Cgroups } from './cgroups/v2.ts'
 
 export interface CgroupLimits {
@@ -62,12 +62,15 @@ export interface CgroupOptions {
   /** All groups are below this one. */
   readonly root?: string
   readonly mountInfo?: string
+  /** Others make groups below the root too, in hierarchies that are not used here: `remove` takes them as well. */
+  readonly everyHierarchy?: boolean
 }
 
 export function openCgroups(options: CgroupOptions = {}): Cgroups {
   const { mountpoint = '/sys/fs/cgroup', root = '' } = options
   if (isUnified(mountpoint)) return v2Cgroups(mountpoint, root)
-  return v1Cgroups(v1Controllers(options.mountInfo ?? readText('/proc/self/mountinfo') ?? ''), root)
+  const mountInfo = options.mountInfo ?? readText('/proc/self/mountinfo') ?? ''
+  return v1Cgroups(v1Controllers(mountInfo), root, options.everyHierarchy ? hierarchies(mountInfo) : [])
 }
 
 function isUnified(mountpoint: string): boolean {

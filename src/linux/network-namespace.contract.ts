@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Linux } from './linux.ts'
+import { NAMESPACE_DIRECTORY } from './network-namespace.ts'
 import { codeOf, scratch, scratchName } from './scratch.contract.ts'
 
 export function networkNamespaceContract(name: string, open: () => Linux): void {
@@ -28,6 +29,22 @@ export function networkNamespaceContract(name: string, open: () => Linux): void 
       const { name } = namespace()
       expect(codeOf(() => linux.namespaces.create(name))).toBe('EEXIST')
       expect(linux.namespaces.list()).toContain(name)
+    })
+
+    test('one that somebody else made gets a name here, and lives on under it', () => {
+      const { linux, namespace, use } = start()
+      const theirs = namespace()
+      const ours = scratchName()
+      const path = `${NAMESPACE_DIRECTORY}/${theirs.name}`
+      const adopted = use(linux.namespaces.adopt(ours, path))
+      try {
+        use(linux.openRtnetlink(theirs)).addLink({ kind: 'bridge', name: 'br0' })
+        expect(use(linux.openRtnetlink(adopted)).link('br0')?.kind).toBe('bridge')
+        expect(codeOf(() => linux.namespaces.adopt(ours, path))).toBe('EEXIST')
+        expect(codeOf(() => linux.namespaces.adopt(scratchName(), `${NAMESPACE_DIRECTORY}/missing`))).toBe('ENOENT')
+      } finally {
+        linux.namespaces.delete(ours)
+      }
     })
 
     test('what is not there cannot be deleted', () => {

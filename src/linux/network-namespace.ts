@@ -12,6 +12,8 @@ export interface NetworkNamespace {
 export interface NetworkNamespaces {
   create(name: string): NetworkNamespace
   open(name: string): NetworkNamespace
+  /** Gives a namespace that somebody else made, and keeps at this path, a name here as well. */
+  adopt(name: string, path: string): NetworkNamespace
   delete(name: string): void
   list(): string[]
   /**

@@ -21,6 +21,8 @@ export interface PodSandbox {
   readonly uid: string
   /** Letters, digits, `-`, `_` and `.`; unique on the machine. */
   readonly sandboxId: string
+  /** The namespace, if the runtime has made it already. */
+  readonly netnsPath?: string
   readonly hostPorts?: readonly HostPort[]
   readonly bandwidth?: Bandwidth
   readonly mtu?: number
@@ -34,7 +36,7 @@ export interface PodAttachment {
 
 export interface PodNetwork extends AsyncDisposable {
   /**
-   * Makes the pod's network namespace, or adopts it if it exists: `lo` up, `eth0`, addresses, default route, host ports.
+   * Makes the pod's network namespace, or adopts the one there is: `lo` up, `eth0`, addresses, default route, host ports.
    * A second call changes nothing and gives the same answer. If it fails, nothing is left behind.
    */
   attach(pod: PodSandbox): Promise<PodAttachment>

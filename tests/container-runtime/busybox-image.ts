@@ -8,7 +8,14 @@ import { RuntimeError } from '../../src/container-runtime/runtime.ts'
 
 const BUSYBOX = '/bin/busybox'
 export const BUSYBOX_IMAGE = 'test.local/busybox'
-const CONFIG = { user: '', env: ['PATH=/bin'], entrypoint: [], command: ['sh'], workingDir: '', stopSignal: '' }
+export const BUSYBOX_CONFIG = {
+  user: '',
+  env: ['PATH=/bin'],
+  entrypoint: [],
+  command: ['sh'],
+  workingDir: '',
+  stopSignal: '',
+}
 
 export function makeBusyboxRoot(root: string): void {
   for (const folder of ['bin', 'etc', 'tmp', 'var', 'run']) mkdirSync(path.join(root, folder), { recursive: true })
@@ -38,7 +45,7 @@ export function folderImages(folders: Readonly<Record<string, readonly string[]>
     async content(id) {
       const layers = folders[id]
       if (!layers) throw new RuntimeError('NotFound', `image "${id}" not found`)
-      return { layers, mounts: [], config: CONFIG }
+      return { layers, mounts: [], config: BUSYBOX_CONFIG }
     },
   }
 }

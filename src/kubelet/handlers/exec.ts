@@ -16,7 +16,7 @@ export async function execCommand(
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<ExecResult> {
-  const session = await runtime.exec(containerId, { command, stdout: true, stderr: true, signal })
+  const session = await runtime.exec(containerId, { command, stdout: true, stderr: true, captured: true, signal })
   const chunks: Buffer[] = []
   let size = 0
   const collect = (stream: Readable | undefined) =>

@@ -5,7 +5,6 @@ import { x64Program } from './x64-program.ts'
 
 const HEADER = 64
 const PROGRAM_HEADER = 56
-const SEGMENTS = 3
 const CODE_BASE = 0x400000
 const MACHINES: Record<Architecture, number> = { x64: 62, arm64: 183 }
 const PT_LOAD = 1
@@ -18,9 +17,24 @@ const ALIGNMENT = 0x10000
 
 /** The agent as a static executable: two segments, no libc, no section of its own. */
 export function agentExecutable(architecture: Architecture): Buffer {
-  const code = architecture === 'x64' ? x64Program() : arm64Program()
-  const codeAt = HEADER + SEGMENTS * PROGRAM_HEADER
+  return staticExecutable(architecture, architecture === 'x64' ? x64Program() : arm64Program(), MEMORY)
+}
+
+/** Code that needs nothing but, perhaps, some writable memory. It begins at its first byte. */
+export function staticExecutable(
+  architecture: Architecture,
+  code: Buffer,
+  memory?: { readonly base: number; readonly size: number },
+): Buffer {
+  const segments: Segment[] = [
+    { type: PT_LOAD, flags: READ | EXECUTE, address: CODE_BASE, fileSize: 0, memorySize: 0 },
+    { type: PT_GNU_STACK, flags: READ | WRITE, address: 0, fileSize: 0, memorySize: 0 },
+  ]
+  if (memory)
+    segments.push({ type: PT_LOAD, flags: READ | WRITE, address: memory.base, fileSize: 0, memorySize: memory.size })
+  const codeAt = HEADER + segments.length * PROGRAM_HEADER
   const fileSize = codeAt + code.length
+  segments[0] = { ...segments[0]!, fileSize, memorySize: fileSize }
   const head = Buffer.alloc(codeAt)
   head.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0])
   head.writeUInt16LE(2, 16)
@@ -30,16 +44,8 @@ export function agentExecutable(architecture: Architecture): Buffer {
   head.writeBigUInt64LE(BigInt(HEADER), 32)
   head.writeUInt16LE(HEADER, 52)
   head.writeUInt16LE(PROGRAM_HEADER, 54)
-  head.writeUInt16LE(SEGMENTS, 56)
-  writeSegment(head, 0, { type: PT_LOAD, flags: READ | EXECUTE, address: CODE_BASE, fileSize, memorySize: fileSize })
-  writeSegment(head, 1, {
-    type: PT_LOAD,
-    flags: READ | WRITE,
-    address: MEMORY.base,
-    fileSize: 0,
-    memorySize: MEMORY.size,
-  })
-  writeSegment(head, 2, { type: PT_GNU_STACK, flags: READ | WRITE, address: 0, fileSize: 0, memorySize: 0 })
+  head.writeUInt16LE(segments.length, 56)
+  for (const [index, segment] of segments.entries()) writeSegment(head, index, segment)
   return Buffer.concat([head, code])
 }
 

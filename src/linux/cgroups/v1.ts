@@ -31,7 +31,20 @@ export function v1Controllers(mountInfo: string): ReadonlyMap<string, string> {
   return controllers
 }
 
-export function v1Cgroups(controllers: ReadonlyMap<string, string>, root: string): Cgroups {
+/** Every hierarchy, also those without a controller that counts here. */
+export function hierarchies(mountInfo: string): string[] {
+  const mounts = mountInfo.split('\n').map((line) => line.split(' - '))
+  return mounts.flatMap(([mount, filesystem]) =>
+    /^cgroup2? /.test(filesystem ?? '') ? (mount?.split(' ')[4] ?? []) : [],
+  )
+}
+
+/** `others` are hierarchies that somebody else may have made groups in. */
+export function v1Cgroups(
+  controllers: ReadonlyMap<string, string>,
+  root: string,
+  others: readonly string[] = [],
+): Cgroups {
   const directory = (controller: string, path: string) => {
     const mountpoint = controllers.get(controller)
     return mountpoint === undefined ? undefined : mountpoint + root + path
@@ -63,7 +76,10 @@ export function v1Cgroups(controllers: ReadonlyMap<string, string>, root: string
     kill: (path) => directories(path, [first]).forEach(killProcesses),
     oomKills: (path) => oomKillsOf(directory('memory', path)),
     stats: (path) => statsOf((controller, name) => file(controller, path, name)),
-    remove: async (path) => (await Promise.all(directories(path).map(removeTree))).every(Boolean),
+    async remove(path) {
+      const all = new Set([...directories(path), ...others.map((mountpoint) => mountpoint + root + path)])
+      return (await Promise.all([...all].map(removeTree))).every(Boolean)
+    },
   }
 }
 

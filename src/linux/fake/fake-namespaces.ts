@@ -1,5 +1,10 @@
 import { refusePromise } from '../namespaces/kernel-namespaces.ts'
-import { isNamespaceName, type NetworkNamespace, type NetworkNamespaces } from '../network-namespace.ts'
+import {
+  isNamespaceName,
+  NAMESPACE_DIRECTORY,
+  type NetworkNamespace,
+  type NetworkNamespaces,
+} from '../network-namespace.ts'
 import { LinuxError } from '../system-error.ts'
 import { EEXIST, EINVAL, ENOENT } from './errors.ts'
 
@@ -20,6 +25,15 @@ export class FakeNamespaces<State> implements NetworkNamespaces {
     this.checkName(name)
     if (this.byName.has(name)) throw new LinuxError(EEXIST, `namespace ${name}`)
     const state = this.newState()
+    this.byName.set(name, state)
+    return this.handle(name, state)
+  }
+
+  /** Paths are known of namespaces that have a name already. */
+  adopt(name: string, path: string): NetworkNamespace {
+    this.checkName(name)
+    if (this.byName.has(name)) throw new LinuxError(EEXIST, `namespace ${name}`)
+    const state = this.named(path.slice(NAMESPACE_DIRECTORY.length + 1))
     this.byName.set(name, state)
     return this.handle(name, state)
   }

@@ -22,11 +22,18 @@ const EEXIST = 17
 export function kernelNamespaces(): NetworkNamespaces {
   warmThreadPool()
   let prepared = false
+  const prepare = () => {
+    if (!prepared) prepareDirectory()
+    prepared = true
+  }
   return {
     create(name) {
-      if (!prepared) prepareDirectory()
-      prepared = true
+      prepare()
       return createNamespace(pathOf(name), name)
+    },
+    adopt(name, path) {
+      prepare()
+      return adoptNamespace(pathOf(name), name, path)
     },
     open: (name) => opened(name, openNamespace(pathOf(name), `namespace ${name}`)),
     delete: (name) => deleteNamespace(pathOf(name), name),
@@ -75,6 +82,18 @@ function createNamespace(path: string, name: string): NetworkNamespace {
     throw error
   } finally {
     closeSync(back)
+  }
+}
+
+function adoptNamespace(path: string, name: string, source: string): NetworkNamespace {
+  createMountPoint(path, name)
+  try {
+    checked(linuxCalls().mount(source, path, 'none', MS_BIND), `mount ${source}`)
+    return opened(name, openSync(path, 'r'))
+  } catch (error) {
+    linuxCalls().umount(path, MNT_DETACH)
+    unlinkSync(path)
+    throw error
   }
 }
 

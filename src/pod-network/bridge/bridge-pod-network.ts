@@ -11,8 +11,8 @@ import type { PodAttachment, PodNetwork, PodSandbox } from '../pod-network.ts'
 import { InOrder } from '../sandboxes/in-order.ts'
 import {
   deleteSandboxNamespace,
+  makeSandboxNamespace,
   openSandboxNamespace,
-  sandboxNamespace,
   sandboxNamespacePath,
 } from '../sandboxes/sandbox-namespace.ts'
 import type { SandboxRecord, SandboxRecords } from '../sandboxes/sandbox-records.ts'
@@ -192,7 +192,7 @@ export class BridgePodNetwork implements PodNetwork {
       const pool = addresses.pools.find(({ gateway }) => isIPv6(gateway) === isIPv6(address))
       return pool ? [pool.gateway] : []
     })
-    const inside = openSandboxNamespace(linux, sandboxId) ?? linux.namespaces.create(sandboxNamespace(sandboxId))
+    const inside = openSandboxNamespace(linux, sandboxId) ?? makeSandboxNamespace(linux, record.pod)
     try {
       const plan = {
         veth: vethName(sandboxId),

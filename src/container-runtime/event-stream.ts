@@ -1,4 +1,4 @@
-import type { ContainerEvent } from '../runtime.ts'
+import type { ContainerEvent } from './runtime.ts'
 
 /** Events to any number of readers. A reader that is slow gets the last one of each container, not every step. */
 export class EventStream {

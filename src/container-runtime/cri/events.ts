@@ -1,0 +1,186 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { EventStream } from '../event-stream.ts'
+import type { ContainerEvent, ContainerEventType } from '../runtime.ts'
+import type { Connection } from './connection.ts'
+import { isUnimplemented, unlessMissing } from './errors.ts'
+import { CONTAINER_STATES } from './messages/container.ts'
+import { EVENT_TYPES, TaskExit } from './messages/runtime.ts'
+import { SANDBOX_STATES } from './messages/sandbox.ts'
+import { METHOD } from './methods.ts'
+
+export interface EventsOptions {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Source = (signal: AbortSignal) => AsyncIterable<void>
+
+/** The place of a type in the life of a container. */
+const RANK: Readonly<Record<ContainerEventType, number>> = { CREATED: 0, STARTED: 1, STOPPED: 2, DELETED: 3 }
+const TYPE_OF_STATE = { CREATED: 'CREATED', RUNNING: 'STARTED', EXITED: 'STOPPED', UNKNOWN: 'STOPPED' } as const
+const TYPE_OF_SANDBOX = { READY: 'STARTED', NOTREADY: 'STOPPED' } as const
+const CONTAINERD_NAMESPACE = 'k8s.io'
+const RELIST_EVERY = 1000
+/** A stream may have lost something without saying so. */
+const REPAIR_EVERY = 60_000
+const RECONNECT_AFTER = 200
+const SETTLE_STEPS = 12
+const SETTLE_FIRST = 5
+
+/**
+ * The life of containers, from every source there is: the calls made here, CRI's events, else containerd's own, else lists
+ * every second. Each step of a container is told once, whoever tells it first.
+ */
+export class CriEvents {
+  readonly #options: EventsOptions
+  readonly #stream = new EventStream()
+  readonly #stop = new AbortController()
+  readonly #known = new Map<string, { sandboxId: string; rank: number }>()
+  readonly #following: Promise<void>
+  /** Those deleted while a list was under way, which may still name them. */
+  readonly #justDeleted = new Set<string>()
+  #lastList = 0
+
+  private constructor(options: EventsOptions) {
+    this.#options = options
+    this.#following = this.#follow()
+  }
+
+  static async start(options: EventsOptions): Promise<CriEvents> {
+    const events = new CriEvents(options)
+    await events.#relist()
+    return events
+  }
+
+  read(signal: AbortSignal): AsyncIterable<ContainerEvent> {
+    return this.#stream.read(signal)
+  }
+
+  /** The sandbox of a container, if it has been seen. */
+  sandboxOf(containerId: string): string | undefined {
+    return this.#known.get(containerId)?.sandboxId
+  }
+
+  containersOf(sandboxId: string): string[] {
+    return [...this.#known].flatMap(([id, one]) => (one.sandboxId === sandboxId && id !== sandboxId ? [id] : []))
+  }
+
+  /** What has happened to a container, or with the id of a sandbox to that. */
+  note(containerId: string, sandboxId: string, type: ContainerEventType): void {
+    const rank = RANK[type]
+    const known = this.#known.get(containerId)
+    if (known ? known.rank >= rank : type === 'DELETED') return
+    if (type === 'DELETED') {
+      this.#known.delete(containerId)
+      this.#justDeleted.add(containerId)
+    } else this.#known.set(containerId, { sandboxId, rank })
+    this.#stream.emit({ type, containerId, sandboxId })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#following
+  }
+
+  async #follow(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#stop
+    const sources: Source[] = [(s) => this.#fromCri(s), (s) => this.#fromContainerd(s), (s) => this.#fromLists(s)]
+    while (!signal.aborted) {
+      try {
+        await this.#drain(sources[0]!, signal)
+      } catch (error) {
+        if (isUnimplemented(error) && sources.length > 1) sources.shift()
+        else if (!signal.aborted) log.debug('the events of the runtime broke off', { error })
+      }
+      await clock.sleep(RECONNECT_AFTER, signal).catch(() => {})
+    }
+  }
+
+  /** What happened before the stream was there is found by a list. */
+  async #drain(source: Source, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    const iterator = source(signal)[Symbol.asyncIterator]()
+    let next = iterator.next()
+    next.catch(() => {})
+    await this.#relist()
+    while (!(await next).done) {
+      if (clock.now() - this.#lastList > REPAIR_EVERY)
+        await this.#relist().catch((error: unknown) => log.debug('the runtime did not list its containers', { error }))
+      next = iterator.next()
+    }
+  }
+
+  async *#fromCri(signal: AbortSignal): AsyncGenerator<void> {
+    for await (const event of this.#options.connection.stream(METHOD.containerEvents, {}, { signal })) {
+      const id = event.container_id ?? ''
+      const sandboxId = event.pod_sandbox_status?.id ?? this.sandboxOf(id)
+      if (sandboxId !== undefined) this.note(id, sandboxId, EVENT_TYPES[event.container_event_type ?? 0]!)
+      yield
+    }
+  }
+
+  /** Only ends are told: all else is done by calls from here. */
+  async *#fromContainerd(signal: AbortSignal): AsyncGenerator<void> {
+    const headers = { 'containerd-namespace': CONTAINERD_NAMESPACE }
+    const filters = [`namespace==${CONTAINERD_NAMESPACE},topic=="/tasks/exit"`]
+    for await (const { event } of this.#options.connection.stream(METHOD.subscribe, { filters }, { signal, headers })) {
+      const { container_id: id = '', id: process } = TaskExit.decode(event?.value ?? Buffer.alloc(0))
+      const sandboxId = this.sandboxOf(id)
+      // Commands run by exec have another id than their container.
+      if (process === id && sandboxId !== undefined) void this.#ended(id, sandboxId).catch(() => {})
+      yield
+    }
+  }
+
+  async *#fromLists(signal: AbortSignal): AsyncGenerator<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(RELIST_EVERY, signal)
+      await this.#relist()
+      yield
+    }
+  }
+
+  /** containerd tells of an end a little before its CRI part knows of it. */
+  async #ended(id: string, sandboxId: string): Promise<void> {
+    const { connection, clock } = this.#options
+    const hasEnded = async () => {
+      if (id === sandboxId) {
+        const answer = await connection.call(METHOD.podSandboxStatus, { pod_sandbox_id: id })
+        return SANDBOX_STATES[answer.status?.state ?? 0] === 'NOTREADY'
+      }
+      const answer = await connection.call(METHOD.containerStatus, { container_id: id })
+      return CONTAINER_STATES[answer.status?.state ?? 0] === 'EXITED'
+    }
+    for (let step = 0; step < SETTLE_STEPS; step++) {
+      if ((await hasEnded().catch(unlessMissing)) !== false) break
+      await clock.sleep(SETTLE_FIRST * 2 ** step, this.#stop.signal)
+    }
+    this.note(id, sandboxId, 'STOPPED')
+  }
+
+  async #relist(): Promise<void> {
+    const { connection, clock } = this.#options
+    const before = [...this.#known]
+    this.#justDeleted.clear()
+    const [{ items = [] }, { containers = [] }] = await Promise.all([
+      connection.call(METHOD.listPodSandbox, {}),
+      connection.call(METHOD.listContainers, {}),
+    ])
+    this.#lastList = clock.now()
+    const found = new Set(this.#justDeleted)
+    for (const { id = '', state = 0 } of items) {
+      if (found.has(id)) continue
+      found.add(id)
+      this.note(id, id, TYPE_OF_SANDBOX[SANDBOX_STATES[state] ?? 'NOTREADY'])
+    }
+    for (const { id = '', pod_sandbox_id: sandboxId = '', state = 0 } of containers) {
+      if (found.has(id)) continue
+      found.add(id)
+      this.note(id, sandboxId, TYPE_OF_STATE[CONTAINER_STATES[state] ?? 'UNKNOWN'])
+    }
+    for (const [id, { sandboxId }] of before) if (!found.has(id)) this.note(id, sandboxId, 'DELETED')
+  }
+}
