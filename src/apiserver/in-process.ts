@@ -2,8 +2,10 @@ import type { Kind, Verb } from '../api/kind.ts'
 import { pathNotFound } from '../api/meta/api-error.ts'
 import { apiVersionOf, type KubernetesObject } from '../api/meta/object.ts'
 import type { ApiAnswer, ApiCall, ResourceType, Transport, WatchCall, WatchEvent } from '../client/transport.ts'
+import type { Auditor } from './audit/auditor.ts'
 import { authorize } from './authorization/authorizer.ts'
 import { listMetaOf } from './http/list-body.ts'
+import type { ResourceInfo } from './http/request-info.ts'
 import type { ResourceHandlerContext } from './http/resource-handler.ts'
 import type { UserInfo } from './identity.ts'
 import type { Answer } from './registry/answer.ts'
@@ -14,8 +16,13 @@ import type { ResourceRequest } from './registry/request.ts'
 import { type OpenWatch, watch } from './registry/watch.ts'
 
 /** The API server without a network: the same authorization, admission and validation, but no HTTP and no JSON. */
-export function inProcessTransport(context: ResourceHandlerContext, user: UserInfo, userAgent: string): Transport {
-  return {
+export function inProcessTransport(
+  context: ResourceHandlerContext,
+  user: UserInfo,
+  userAgent: string,
+  auditor?: Auditor,
+): Transport {
+  const plain: Transport = {
     async call(call) {
       const request = toRequest(context, user, userAgent, call)
       const pending = check(context, user, call.verb, request)
@@ -28,6 +35,68 @@ export function inProcessTransport(context: ResourceHandlerContext, user: UserIn
       yield* events(await watch(context.machinery, request), call.signal)
     },
     async [Symbol.asyncDispose]() {},
+  }
+  return auditor ? audited(plain, context, { user, userAgent, auditor }) : plain
+}
+
+interface AuditedSender {
+  readonly user: UserInfo
+  readonly userAgent: string
+  readonly auditor: Auditor
+}
+
+/** The same, written down as the policy says. What it says nothing of goes the short way. */
+function audited(
+  plain: Transport,
+  context: ResourceHandlerContext,
+  { user, userAgent, auditor }: AuditedSender,
+): Transport {
+  const begin = (verb: Verb, call: ApiCall | WatchCall) =>
+    auditor.inProcess(user, userAgent, { info: infoOf(call), verb, query: call.query })
+  return {
+    ...plain,
+    async call(call) {
+      const audit = begin(call.verb, call)
+      if (!audit) return plain.call(call)
+      if (call.body) audit.requestObject(call.body)
+      return audit.settle(call.verb === 'create' ? 201 : 200, async () => {
+        const request = { ...toRequest(context, user, userAgent, call), annotate: audit.annotate.bind(audit) }
+        await check({ ...context, authorizer: audit.noting(context.authorizer) }, user, call.verb, request)
+        return toAnswer(await perform(context.machinery, context.actions, call.verb, request))
+      })
+    },
+    async *watch(call) {
+      const audit = begin('watch', call)
+      if (!audit) return yield* plain.watch(call)
+      try {
+        const open = await audit.settled(async () => {
+          const request = toRequest(context, user, userAgent, call)
+          await check({ ...context, authorizer: audit.noting(context.authorizer) }, user, 'watch', request)
+          return watch(context.machinery, request)
+        })
+        audit.responseStarted(200)
+        yield* events(open, call.signal)
+      } finally {
+        audit.complete()
+      }
+    },
+  }
+}
+
+function infoOf(call: ApiCall | WatchCall): ResourceInfo {
+  const { resource, namespace = '' } = call
+  const { name = '', subresource = '' } = call as Partial<ApiCall>
+  const { group, version, plural } = resource
+  return {
+    isResource: true,
+    group,
+    version,
+    resource: plural,
+    namespace,
+    name,
+    subresource,
+    rest: '',
+    watchPath: false,
   }
 }
 

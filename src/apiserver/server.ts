@@ -93,7 +93,7 @@ export interface ApiServerOptions extends SecurityOptions {
   readonly kubelets?: KubeletConnector
   /** How to reach pods; straight through the network of this machine by default. */
   readonly dialEndpoint?: DialEndpoint
-  /** What is written down of requests by the network, and where; nothing by default. */
+  /** What is written down of requests, and where; nothing by default. */
   readonly audit?: AuditOptions
   /** By what extension API servers believe this server when it names users. */
   readonly frontProxy?: () => Promise<FrontProxy>
@@ -189,7 +189,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     publicPaths: publicPaths(store),
     paths: anyOf((path) => aggregator.paths(path), apiPaths({ discovery, metrics, openapi }), security.paths),
   }
-  const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver')
+  const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver', auditor)
   await bootstrap(context.machinery, own, options)
   await Promise.all([
     security.bootstrap(own),
@@ -207,7 +207,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   )
   const listeners: Listener[] = []
   return {
-    transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent),
+    transport: (user, userAgent = user.name) => inProcessTransport(context, user, userAgent, auditor),
     async listen({ host, port, tls }) {
       const authenticated = { ...router, authenticator: security.authentication.authenticator(tls.clientCa) }
       const proxyCa = options.authentication?.requestHeader?.ca

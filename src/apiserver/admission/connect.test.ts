@@ -29,6 +29,14 @@ it.each<[attempt: ConnectAttempt, draft: object]>([
   expect(seen).toMatchObject([{ operation: 'CONNECT', name: 'x', namespace: 'default', user, draft }])
 })
 
+it('what plugins note of it is told the audit log', async () => {
+  const notes: string[] = []
+  const plugin = { name: 'p', validate: (request: AdmissionRequest) => request.annotate?.('by', request.subresource) }
+  const annotate = (key: string, value: string) => notes.push(`${key} ${value}`)
+  await admitConnection(new AdmissionChain([plugin]), { ...attempt(podKind, 'exec', ''), annotate })
+  expect(notes).toEqual(['by exec'])
+})
+
 it('and can be refused', async () => {
   const plugin = {
     name: 'p',

@@ -12,6 +12,8 @@ export interface ConnectAttempt {
   readonly name: string
   readonly user: UserInfo
   readonly query: URLSearchParams
+  /** Tells the audit log, where there is one. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
 }
 
 /** Options that are more than one text. */
@@ -21,8 +23,16 @@ const isTrue = (text: string) => text === '' || text === '1' || text.toLowerCase
 
 /** Throws if somebody refuses it. */
 export async function admitConnection(chain: AdmissionChain, attempt: ConnectAttempt): Promise<void> {
-  const { kind, subresource, namespace, name, user } = attempt
-  const common = { operation: 'CONNECT' as const, kind, subresource, namespace, name, user }
+  const { kind, subresource, namespace, name, user, annotate } = attempt
+  const common = {
+    operation: 'CONNECT' as const,
+    kind,
+    subresource,
+    namespace,
+    name,
+    user,
+    ...(annotate && { annotate }),
+  }
   const request = { ...common, draft: optionsOf(attempt), old: undefined, dryRun: false, warn: () => {} }
   await chain.admit(request)
   await chain.validate(request)

@@ -112,15 +112,23 @@ describe('an API server', () => {
   let certificates: ClusterCertificates
   let port: number
 
-  const audited = async (rules: AuditPolicy, work: () => Promise<void>): Promise<AuditEvent[]> => {
+  /** What the server does for itself, and the test to prepare, is of no interest. */
+  const QUIET: PolicyRule = { level: 'None', users: ['system:apiserver', 'admin'] }
+
+  const audited = async (
+    { rules = [], ...more }: AuditPolicy,
+    work: (server: SecureServer) => Promise<void>,
+  ): Promise<AuditEvent[]> => {
     const path = join(directory, 'audit.log')
     certificates = await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })
     {
-      await using server = await SecureServer.start({ audit: { policy: rules, log: { path } } })
+      await using server = await SecureServer.start({
+        audit: { policy: { ...more, rules: [QUIET, ...rules] }, log: { path } },
+      })
       const tls = { ...certificates.server, clientCa: certificates.ca.cert }
       port = (await server.server.listen({ host: '127.0.0.1', port: 0, tls })).port
       await server.create(RESOURCES.secrets, { metadata: { name: 'token' }, stringData: { a: 'hunter2' } })
-      await work()
+      await work(server)
     }
     const text = readFileSync(path, 'utf8')
     return text
@@ -210,6 +218,64 @@ describe('an API server', () => {
       annotations: { 'authorization.k8s.io/decision': 'forbid' },
     })
     expect(events[5]).not.toHaveProperty('responseObject')
+  })
+
+  it('writes down what parts of the same process do', async () => {
+    const rules = policy(
+      { level: 'None', resources: [{ resources: ['namespaces'] }] },
+      { level: 'RequestResponse', verbs: ['create'], omitStages: ['RequestReceived'] },
+      { level: 'Metadata' },
+    )
+    const events = await audited(rules, async (server) => {
+      const scheduler = server.as('system:kube-scheduler')
+      await server.grant('system:kube-scheduler', [
+        { apiGroups: [''], resources: ['configmaps', 'namespaces'], verbs: ['create', 'watch', 'list'] },
+      ])
+      const place = { resource: RESOURCES.configMaps, namespace: 'default' }
+      await scheduler.call({ verb: 'list', resource: RESOURCES.namespaces })
+      await scheduler.call({ verb: 'create', ...place, body: { metadata: { name: 'made' }, data: { a: 'b' } } })
+      await expect(scheduler.call({ verb: 'get', ...place, name: 'made' })).rejects.toThrow('cannot get resource')
+      const stop = new AbortController()
+      const query = { labelSelector: 'a=b' }
+      for await (const _ of scheduler.watch({
+        ...place,
+        query: {
+          ...query,
+          sendInitialEvents: 'true',
+          resourceVersionMatch: 'NotOlderThan',
+          allowWatchBookmarks: 'true',
+        },
+        signal: stop.signal,
+      }))
+        stop.abort()
+    })
+    expect(
+      events.map(({ stage, verb, responseStatus }) => `${stage} ${verb} ${responseStatus?.code ?? ''}`.trim()),
+    ).toEqual([
+      'ResponseComplete create 201',
+      'RequestReceived get',
+      'ResponseComplete get 403',
+      'RequestReceived watch',
+      'ResponseStarted watch 200',
+      'ResponseComplete watch 200',
+    ])
+    expect(events[0]).toMatchObject({
+      user: { username: 'system:kube-scheduler' },
+      userAgent: 'system:kube-scheduler',
+      sourceIPs: ['127.0.0.1'],
+      requestURI: '/api/v1/namespaces/default/configmaps',
+      objectRef: { resource: 'configmaps', namespace: 'default', name: 'made' },
+      requestObject: { data: { a: 'b' } },
+      responseObject: { kind: 'ConfigMap', data: { a: 'b' }, metadata: { uid: expect.any(String) } },
+      annotations: { 'authorization.k8s.io/decision': 'allow' },
+    })
+    expect(events[2]).toMatchObject({
+      requestURI: '/api/v1/namespaces/default/configmaps/made',
+      responseStatus: { reason: 'Forbidden', status: 'Failure' },
+      annotations: { 'authorization.k8s.io/decision': 'forbid' },
+    })
+    expect(events[2]).not.toHaveProperty('responseObject')
+    expect(events[5]?.requestURI).toContain('/configmaps?labelSelector=a%3Db&')
   })
 
   it('writes of a watch when it begins and when it ends', async () => {

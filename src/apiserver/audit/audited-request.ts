@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { ApiError, internalError } from '../../api/meta/api-error.ts'
 import { formatMicroTime } from '../../api/meta/time.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { AccessDecision, Authorizer } from '../authorization/authorizer.ts'
-import type { Exchange, ResponseHeaders } from '../http/exchange.ts'
+import type { ResponseHeaders } from '../http/exchange.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { ANONYMOUS, type UserInfo } from '../identity.ts'
 import { decodeProtobuf } from '../protobuf/decode.ts'
@@ -19,11 +20,22 @@ export interface AuditContext {
 
 const NOBODY: UserInfo = { name: '', groups: [] }
 
+/** A request, as far as its events tell of it besides who and what. */
+export interface AuditedSource {
+  readonly url: string
+  readonly userAgent: string | undefined
+  readonly sourceIPs: readonly string[]
+  /** What the sender calls the request. */
+  readonly id?: string | undefined
+  /** The status of the answer so far; 0 if there is none. */
+  readonly status: number
+}
+
 /** What is written down of one request, from the moment that its sender is known. */
 export class AuditedRequest {
   readonly id: string
   readonly #context: AuditContext
-  readonly #exchange: Exchange
+  readonly #source: AuditedSource
   readonly #info: RequestInfo
   readonly #verb: string
   readonly #received: string
@@ -31,13 +43,13 @@ export class AuditedRequest {
   #event: AuditEvent | undefined
   #annotations: Record<string, string> | undefined
 
-  constructor(context: AuditContext, exchange: Exchange, info: RequestInfo, verb: string) {
+  constructor(context: AuditContext, source: AuditedSource, info: RequestInfo, verb: string) {
     this.#context = context
-    this.#exchange = exchange
+    this.#source = source
     this.#info = info
     this.#verb = verb
-    const given = exchange.headers['audit-id']
-    this.id = typeof given === 'string' && given !== '' && given.length <= 64 ? given : randomUUID()
+    const { id } = source
+    this.id = id !== undefined && id !== '' && id.length <= 64 ? id : randomUUID()
     this.#received = formatMicroTime(context.clock.now())
   }
 
@@ -47,6 +59,11 @@ export class AuditedRequest {
 
   get wantsResponse(): boolean {
     return this.#decision?.level === 'RequestResponse'
+  }
+
+  /** Whether there is nothing to write down of it. */
+  get isUnwanted(): boolean {
+    return this.#decision?.level === 'None'
   }
 
   /** Who asks is known: whether and what is written follows from that. */
@@ -85,20 +102,27 @@ export class AuditedRequest {
 
   requestBody(bytes: Buffer): void {
     const event = this.#event
-    if (!event || bytes.length === 0) return
-    const isNameless = event.objectRef && !event.objectRef.name && this.#verb === 'create'
-    if (!this.wantsRequest && !isNameless) return
+    if (!event || bytes.length === 0 || !(this.wantsRequest || this.#isNameless)) return
     const object = parse(bytes)
-    if (object === undefined) return
+    if (object !== undefined) this.requestObject(object)
+  }
+
+  get #isNameless(): boolean {
+    return this.#event?.objectRef !== undefined && !this.#event.objectRef.name && this.#verb === 'create'
+  }
+
+  requestObject(object: object): void {
+    const event = this.#event
+    if (!event) return
     if (this.wantsRequest) event.requestObject = this.#shown(object)
     const { metadata } = object as { metadata?: { name?: string; namespace?: string; uid?: string } }
-    if (event.objectRef && isNameless && metadata?.name) event.objectRef = { ...event.objectRef, name: metadata.name }
+    if (event.objectRef && this.#isNameless && metadata?.name)
+      event.objectRef = { ...event.objectRef, name: metadata.name }
   }
 
   /** An answer of unknown length has begun. */
   responseStarted(status: number): void {
-    if (!this.#event) return
-    this.#event.responseStatus = { metadata: {}, code: status }
+    this.#answered(status)
     this.#emit('ResponseStarted')
   }
 
@@ -110,34 +134,66 @@ export class AuditedRequest {
     if (!isFailure && !this.wantsResponse) return
     const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[])
     const object = parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes)
-    if (object === undefined) return
-    if (isFailure && isStatus(object))
+    if (object !== undefined) this.responseObject(status, object)
+  }
+
+  responseObject(status: number, object: object): void {
+    const event = this.#event
+    if (!event) return
+    event.responseStatus = { metadata: {}, code: status }
+    if (status >= 400 && isStatus(object))
       event.responseStatus = { ...statusOf(object as Record<string, unknown>), code: status }
     if (this.wantsResponse) event.responseObject = this.#shown(object)
+  }
+
+  /** Does the work of a request from within this process; its answer or failure is written down. */
+  async settle<T extends object>(status: number, work: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await this.settled(work)
+      if (this.wantsResponse) this.responseObject(status, answer)
+      else this.#answered(status)
+      return answer
+    } finally {
+      this.complete()
+    }
+  }
+
+  /** Notes why the work failed, if it does. */
+  async settled<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const failure = error instanceof ApiError ? error : internalError(String(error))
+      this.responseObject(failure.code, failure.toStatus())
+      throw error
+    }
+  }
+
+  #answered(status: number): void {
+    if (this.#event) this.#event.responseStatus = { metadata: {}, code: status }
   }
 
   /** The answer is out, or nobody is there to take it. */
   complete(): void {
     // Who could not be told who they are has been refused: that is written down under nobody's name.
     if (!this.#decision) {
-      const { status } = this.#exchange
+      const { status } = this.#source
       this.#begin(status === 401 ? NOBODY : ANONYMOUS)
       if (this.#event && status) (this.#event as AuditEvent).responseStatus = { metadata: {}, code: status }
     }
     if (this.#event && !this.#event.responseStatus)
-      this.#event.responseStatus = { metadata: {}, code: this.#exchange.status || 499 }
+      this.#event.responseStatus = { metadata: {}, code: this.#source.status || 499 }
     this.#emit('ResponseComplete')
   }
 
   #begin(user: UserInfo): void {
     const info = this.#info
-    const { url, headers } = this.#exchange
+    const { url, userAgent, sourceIPs } = this.#source
     const mark = url.indexOf('?')
     const path = mark < 0 ? url : url.slice(0, mark)
     const resource = info.isResource ? info : undefined
     this.#decision = this.#context.evaluate({ user, verb: this.#verb, path, resource })
     if (this.#decision.level === 'None') return
-    const userAgent = headers['user-agent']
     this.#event = {
       kind: 'Event',
       apiVersion: 'audit.k8s.io/v1',
@@ -147,7 +203,7 @@ export class AuditedRequest {
       requestURI: url,
       verb: this.#verb,
       user: auditUser(user),
-      sourceIPs: sourceIps(this.#exchange),
+      sourceIPs,
       ...(userAgent && { userAgent: userAgent.slice(0, 1024) }),
       ...(info.isResource && { objectRef: referenceOf(info) }),
       requestReceivedTimestamp: this.#received,
@@ -185,13 +241,6 @@ function referenceOf(info: RequestInfo & { isResource: true }): ObjectReference 
     apiVersion: version,
     ...(subresource && { subresource }),
   }
-}
-
-function sourceIps({ headers, socket }: Exchange): string[] {
-  const forwarded = headers['x-forwarded-for']
-  const before = typeof forwarded === 'string' ? forwarded.split(',').map((one) => one.trim()) : []
-  const own = socket.remoteAddress
-  return [...new Set([...before.filter((one) => one.length > 0 && one.length < 64), ...(own ? [own] : [])])]
 }
 
 /** JSON, the patches among it, and protobuf, which tells itself what it is; YAML is left out. */

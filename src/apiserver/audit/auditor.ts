@@ -2,11 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { resourceVerb } from '../flow-control/take-seats.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { parsePath, type RequestInfo } from '../http/request-info.ts'
+import { parsePath, type RequestInfo, type ResourceInfo } from '../http/request-info.ts'
 import type { RouterContext } from '../http/router.ts'
+import type { UserInfo } from '../identity.ts'
 import type { ResolveService } from '../webhook-client/call-webhook.ts'
 import { AuditedExchange } from './audited-exchange.ts'
-import { type AuditContext, AuditedRequest } from './audited-request.ts'
+import { type AuditContext, AuditedRequest, type AuditedSource } from './audited-request.ts'
 import type { AuditBackend } from './event.ts'
 import { type AuditLogOptions, LogBackend } from './log-backend.ts'
 import { type AuditPolicy, policyEvaluator } from './policy.ts'
@@ -43,7 +44,7 @@ export class Auditor implements AsyncDisposable {
     run: (context: RouterContext, exchange: Exchange) => void | Promise<void>,
   ): void | Promise<void> {
     const { info, verb } = describe(exchange)
-    const audit = new AuditedRequest(this.#context, exchange, info, verb)
+    const audit = new AuditedRequest(this.#context, sourceOf(exchange), info, verb)
     const observed: RouterContext = {
       ...context,
       authorizer: audit.noting(context.authorizer),
@@ -67,9 +68,54 @@ export class Auditor implements AsyncDisposable {
     audit.complete()
   }
 
+  /** A request from within this process; undefined if the policy wants nothing of it. */
+  inProcess(user: UserInfo, userAgent: string, { info, verb, query }: InProcessRequest): AuditedRequest | undefined {
+    const url = pathOf(info) + (query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '')
+    const source = { url, userAgent, sourceIPs: OWN_ADDRESS, status: 0 }
+    const audit = new AuditedRequest(this.#context, source, info, verb)
+    audit.identified(user)
+    return audit.isUnwanted ? undefined : audit
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const backend of this.#backends) await backend[Symbol.asyncDispose]()
   }
+}
+
+export interface InProcessRequest {
+  readonly info: ResourceInfo
+  readonly verb: string
+  readonly query: Readonly<Record<string, string>> | undefined
+}
+
+const OWN_ADDRESS = ['127.0.0.1']
+
+/** Where the network would have sent it. */
+function pathOf({ group, version, namespace, resource, name, subresource }: ResourceInfo): string {
+  const place = namespace && resource !== 'namespaces' ? ['namespaces', namespace] : []
+  const parts = [group === '' ? 'api' : `apis/${group}`, version, ...place, resource, name, subresource]
+  return `/${parts.filter((part) => part !== '').join('/')}`
+}
+
+function sourceOf(exchange: Exchange): AuditedSource {
+  const { url, headers } = exchange
+  const id = headers['audit-id']
+  return {
+    url,
+    userAgent: headers['user-agent'],
+    sourceIPs: sourceIps(exchange),
+    ...(typeof id === 'string' && { id }),
+    get status() {
+      return exchange.status
+    },
+  }
+}
+
+function sourceIps({ headers, socket }: Exchange): string[] {
+  const forwarded = headers['x-forwarded-for']
+  const before = typeof forwarded === 'string' ? forwarded.split(',').map((one) => one.trim()) : []
+  const own = socket.remoteAddress
+  return [...new Set([...before.filter((one) => one.length > 0 && one.length < 64), ...(own ? [own] : [])])]
 }
 
 function describe({ method, url }: Exchange): { info: RequestInfo; verb: string } {

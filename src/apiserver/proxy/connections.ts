@@ -39,9 +39,11 @@ export class Connections {
     // Reading a log connects nobody.
     if (subresource === 'log') return (request) => handler(this.#context, request)
     return async (request) => {
-      const { info, user, query } = request
+      const { info, user, query, exchange } = request
       const { namespace, name } = info
-      await this.#context.admit?.({ kind, subresource, namespace, name, user, query })
+      const { audit } = exchange
+      const annotate = audit && ((key: string, value: string) => audit.annotate(key, value))
+      await this.#context.admit?.({ kind, subresource, namespace, name, user, query, annotate })
       return handler(this.#context, request)
     }
   }
