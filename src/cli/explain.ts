@@ -1,9 +1,11 @@
+import { JoinError } from '../cluster/join-error.ts'
 import { CliError } from './cli-error.ts'
 import type { ServerSettings } from './server-process.ts'
 
 /** Turns what can go wrong at a start into sentences that say what to do. */
 export function explain(error: unknown, settings: Pick<ServerSettings, 'apiPort' | 'instance'>): CliError {
   if (error instanceof CliError) return error
+  if (error instanceof JoinError) return new CliError(error.message, error.hints)
   const { code, message } = error as NodeJS.ErrnoException
   const { dataDir } = settings.instance
   switch (code) {

@@ -9,9 +9,11 @@ import { downCommand } from './commands/down.ts'
 import { explainSchedulingCommand } from './commands/explain-scheduling.ts'
 import { getCommand } from './commands/get.ts'
 import { imageCommand } from './commands/image.ts'
+import { joinCommand } from './commands/join.ts'
 import { logsCommand } from './commands/logs.ts'
 import { snapshotCommand } from './commands/snapshot.ts'
 import { statusCommand } from './commands/status.ts'
+import { tokenCommand } from './commands/token.ts'
 import { upCommand } from './commands/up.ts'
 import { failure } from './printing/say.ts'
 import { SAMPAN_VERSION } from './version.ts'
@@ -37,6 +39,8 @@ export function createProgram(serverEntry: string): Command {
   for (const command of [
     upCommand(serverEntry),
     downCommand(),
+    tokenCommand(),
+    joinCommand(serverEntry),
     statusCommand(),
     logsCommand(),
     snapshotCommand(),

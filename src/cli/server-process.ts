@@ -6,6 +6,7 @@ import { type Changes, fileChanges } from '../base/changes.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { processStartTime } from '../base/process-identity.ts'
+import type { Membership } from '../cluster/join-node.ts'
 import { type Cluster, type ClusterOptions, startCluster } from '../cluster/start-cluster.ts'
 import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
@@ -44,6 +45,8 @@ export interface ServerSettings {
   readonly listen?: string
   /** Of the node that this machine is, if others may join. */
   readonly nodeName?: string
+  /** No cluster at all, but a node of one on another machine. */
+  readonly membership?: Membership
   /** Nobody asked for nodes: where none can run, there are none. */
   readonly nodesOptional?: boolean
   /** This process is in a user namespace made for it: see rootless.ts. */

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { findOwner } from '../base/process-claim.ts'
 import type { Linux } from '../linux/linux.ts'
 import { writeNodeCredentials } from './local-nodes/credentials.ts'
 import { NodeProcess } from './local-nodes/node-process.ts'
 import type { NodesStart } from './local-nodes.ts'
-import { type NodeSettings, nodeSettingsPath } from './node-settings.ts'
+import { assertPortsFree } from './machine-node/free-ports.ts'
+import { type NodeSettings, nodeClaimPath, nodeSettingsPath } from './node-settings.ts'
 
 export interface MachineNodeOptions {
   readonly name: string
@@ -28,6 +30,7 @@ export async function startMachineNode(
   settings: NodeSettings,
   options: Pick<MachineNodeOptions, 'entry' | 'linux' | 'clock' | 'log'>,
 ): Promise<NodeProcess> {
+  if (!(await findOwner(nodeClaimPath(settings.dataDir)))) await assertPortsFree(settings.address)
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   await writeFileAtomically(nodeSettingsPath(settings.dataDir), `${JSON.stringify(settings, null, 2)}\n`)
   const node = new NodeProcess({ ...options, settings })

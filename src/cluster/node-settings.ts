@@ -26,6 +26,8 @@ export interface NodeSettings {
   readonly isMachine?: boolean
 }
 
+export const KUBELET_PORT = 10250
+
 /** All cgroups of the node's pods are below this one. */
 export const nodeCgroupRoot = (dataDir: string) =>
   `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`

@@ -29,6 +29,7 @@ import { AsyncDisposables } from './async-disposables.ts'
 import {
   clusterCaPath,
   imagesDir,
+  KUBELET_PORT,
   type NodeSettings,
   type NodeUser,
   nodeCgroupRoot,
@@ -36,7 +37,6 @@ import {
   servingCertificatePath,
 } from './node-settings.ts'
 
-const KUBELET_PORT = 10250
 const MEBIBYTE = 1024 * 1024
 /** A developer's disk may be nearly full and well: what counts is that pods can still write. */
 const EVICTION_THRESHOLDS: EvictionThresholds = {

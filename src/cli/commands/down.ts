@@ -31,7 +31,9 @@ const INTERVAL = 20
 
 export function downCommand(): Command {
   return new Command('down')
-    .description('Stop a cluster and take its context out of the kubeconfig. Its state stays.')
+    .description(
+      'Stop a cluster, or the node that joined one, and take its context out of the kubeconfig. Its state stays.',
+    )
     .option('--name <name>', 'which cluster (default: default)')
     .option('--data-dir <dir>', 'where its state lives, if it was started with one')
     .option('--kubeconfig <file>', 'another kubeconfig that holds its context')
@@ -55,10 +57,17 @@ async function down(options: DownOptions): Promise<void> {
   await stopLeftNodes(instance)
   const files = [options.kubeconfig, server?.kubeconfig, ...kubeconfigPaths()].filter((path) => path !== undefined)
   const changed = await forgetContext(instance, files)
-  if (server) success(`Stopped cluster ${instance.name}`)
+  if (server?.joinedAs) tellOfNode(server.joinedAs, server.url)
+  else if (server) success(`Stopped cluster ${instance.name}`)
   else say(`Cluster ${instance.name} is not running.`)
   for (const path of changed) say(`  context ${instance.context} removed from ${shortPath(path)}`)
   await tellOfState(instance, options.delete ?? false)
+}
+
+/** A node cannot take itself out of a cluster: that is for those who run it. */
+function tellOfNode(name: string, server: string): void {
+  success(`Stopped node ${name} of ${server}`)
+  say(`  it is NotReady there soon; "kubectl delete node ${name}" takes it out of the cluster`)
 }
 
 /** Nodes outlive a server that was killed. */
@@ -91,7 +100,7 @@ async function looksLikeOurs(directory: string): Promise<boolean> {
   const { readdir } = await import('node:fs/promises')
   const names = await readdir(directory).catch(() => [])
   const ours =
-    /^(pki|store|store\.before-.*|settings\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock|nodes)$/
+    /^(pki|store|store\.before-.*|settings\.json|join\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock|nodes)$/
   return names.every((name) => ours.test(name))
 }
 

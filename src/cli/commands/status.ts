@@ -37,6 +37,14 @@ async function status(options: { name?: string; dataDir?: string; output?: strin
     say(`Cluster ${instance.name} is not running. Start it: sampan up --detach`)
     return
   }
+  if (server.joinedAs) {
+    success(`Node ${server.joinedAs} of ${server.url} is running`)
+    facts([
+      ['Process', String(server.pid)],
+      ['Data', shortPath(instance.dataDir)],
+    ])
+    return
+  }
   success(`Cluster ${instance.name} is running`)
   facts([
     ['API server', server.url],

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
@@ -100,6 +101,11 @@ Examples:
 async function up(options: UpOptions, serverEntry: string): Promise<void> {
   const instance = instanceOf(options)
   const running = await findServer(instance)
+  if (running?.joinedAs || existsSync(join(instance.dataDir, 'join.json')))
+    throw new CliError(`${shortPath(instance.dataDir)} belongs to a node of another cluster`, [
+      `Start that node: sampan join${flagsOf(instance)}`,
+      'Or give the cluster another place: sampan up --name other',
+    ])
   if (running) return alreadyUp(instance, running, options)
   const saved = await readSettings(instance)
   const settings: ServerSettings = {
@@ -190,12 +196,13 @@ async function demo({ instance }: ServerSettings): Promise<void> {
   await runDemo({ name: instance.name, dataDir: instance.dataDir })
 }
 
-function announce({ instance, store, kubeconfig }: ServerSettings, server: RunningServer): void {
+function announce({ instance, store, kubeconfig, listen }: ServerSettings, server: RunningServer): void {
   // From the start of this process, so that loading the program counts too.
   success(`Kubernetes is up in ${Math.round(systemClock.now() - performance.timeOrigin)} ms`)
   say()
   describeServer(instance, server, store, kubeconfig!)
   say(`\n${colours.bold('Try')}\n  kubectl get namespaces\n  sampan get all -A${flagsOf(instance)}`)
+  if (listen) say(`  sampan token create --print-join-command${flagsOf(instance)}   for another machine to join`)
 }
 
 function describeServer(instance: Instance, server: RunningServer, store: string, kubeconfig: string): void {

@@ -20,6 +20,8 @@ export interface RunningServer extends ProcessRecord {
   readonly kubeconfig?: string
   readonly nodes?: number
   readonly runtime?: NodeRuntime
+  /** Only a node of a cluster on another machine, by this name: `url` is there. */
+  readonly joinedAs?: string
 }
 
 /** `builtin` runs real pods; simulated ones exist in the API only. */

@@ -46,7 +46,13 @@ async function configPaths(options: ConnectOptions): Promise<string[]> {
   if (options.kubeconfig !== undefined) return [options.kubeconfig]
   if (options.context !== undefined) return kubeconfigPaths()
   const instance = instanceOf(options)
-  if (!(await findServer(instance))) {
+  const server = await findServer(instance)
+  if (server?.joinedAs) {
+    throw new CliError(`this machine is only node ${server.joinedAs} of ${server.url}`, [
+      'Use a kubeconfig of that cluster: --kubeconfig or --context',
+    ])
+  }
+  if (!server) {
     throw new CliError(`cluster ${instance.name} is not running`, [
       'Start it: sampan up --detach',
       'Or name another one: --name, --context or --kubeconfig',

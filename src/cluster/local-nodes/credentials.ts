@@ -16,7 +16,9 @@ export interface NodeCredentialOptions {
 }
 
 /** Who each part of a node is, in the names that Kubernetes' own roles are bound to. */
-const USERS: Readonly<Record<NodeUser, (node: string) => readonly [name: string, groups: readonly string[]]>> = {
+export const NODE_USERS: Readonly<
+  Record<NodeUser, (node: string) => readonly [name: string, groups: readonly string[]]>
+> = {
   kubelet: (node) => [`system:node:${node}`, ['system:nodes']],
   'kube-proxy': () => ['system:kube-proxy', []],
   'cluster-dns': () => ['system:coredns', []],
@@ -27,7 +29,7 @@ export async function writeNodeCredentials(options: NodeCredentialOptions): Prom
   const { node, address, dataDir, server, certificates } = options
   const ca = certificates.ca.cert
   await mkdir(dirname(clusterCaPath(dataDir)), { recursive: true, mode: 0o700 })
-  const kubeconfigs = Object.entries(USERS).map(([user, identify]) => {
+  const kubeconfigs = Object.entries(NODE_USERS).map(([user, identify]) => {
     const [name, groups] = identify(node)
     const text = renderKubeconfig({ name, server, ca, client: certificates.issueClient(name, groups) })
     return writeFileAtomically(nodeKubeconfigPath(dataDir, user as NodeUser), text)

@@ -1,0 +1,27 @@
+import { createSocket } from 'node:dgram'
+import { lookup } from 'node:dns/promises'
+import { JoinError } from '../join-error.ts'
+
+/** The address of this machine that packets to the server leave with. Nothing is sent. */
+export async function addressTowards(server: URL): Promise<string> {
+  const host = server.hostname.replace(/^\[|\]$/g, '')
+  const { address, family } = await lookup(host).catch((error: Error) => {
+    throw new JoinError(`there is no machine ${host}`, ['Use its IP address.'], error)
+  })
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(family === 6 ? 'udp6' : 'udp4')
+    const fail = (error: Error) => {
+      socket.close()
+      reject(
+        new JoinError(`this machine has no way to ${address}: ${error.message}`, ['Does its network work?'], error),
+      )
+    }
+    socket.once('error', fail)
+    socket.connect(Number(server.port || 443), address, (error?: Error) => {
+      if (error) return fail(error)
+      const own = socket.address().address
+      socket.close()
+      resolve(own)
+    })
+  })
+}
