@@ -9,9 +9,6 @@ import { silentLogger } from '../../src/base/log.ts'
 import { seededRandom } from '../../src/base/random.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import type { Transport } from '../../src/client/transport.ts'
-import type { BackendFactory, ProxyMode } from '../../src/service-proxy/backend.ts'
-import { BACKENDS } from '../../src/service-proxy/backends.ts'
-import { createIptablesBackend } from '../../src/service-proxy/iptables/iptables-backend.ts'
 import {
   addressOf,
   POD_CIDRS,
@@ -28,48 +25,53 @@ import { openMemoryStore } from '../../src/store/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { FlowNetwork } from './flow-network.ts'
 import { ask } from './flow-sockets.ts'
-
-/** Every mode, and both of the packet filters that iptables may write to. */
-export type ProxyVariant = Exclude<ProxyMode, 'ipvs' | 'iptables'> | 'iptables-nft' | 'iptables-legacy'
-export const VARIANTS: readonly ProxyVariant[] = ['nftables', 'iptables-nft', 'iptables-legacy', 'userspace']
-
-export interface ModeOptions {
-  readonly mode: ProxyMode
-  readonly backends: Readonly<Partial<Record<ProxyMode, BackendFactory>>>
-}
-
-export function modeOf(variant: ProxyVariant): ModeOptions {
-  if (variant === 'nftables' || variant === 'userspace') return { mode: variant, backends: BACKENDS }
-  const filter = variant === 'iptables-nft' ? 'nft' : 'legacy'
-  return {
-    mode: 'iptables',
-    backends: { ...BACKENDS, iptables: (options) => createIptablesBackend(options, { variant: filter }) },
-  }
-}
+import { modeOf, type ProxyVariant } from './proxy-variants.ts'
 
 const PATIENCE_MS = 5000
 
 export class RunningProxies implements AsyncDisposable {
   readonly network: FlowNetwork
   readonly client: Client
+  /** To the API server that there is now; without one, calls fail and watches end. */
   readonly transport: Transport
   readonly #store: Store
-  readonly #server: ApiServer
+  #server: ApiServer | undefined
   readonly #proxies = new Set<ServiceProxy>()
 
-  private constructor(network: FlowNetwork, store: Store, server: ApiServer) {
+  private constructor(network: FlowNetwork, store: Store) {
     this.network = network
     this.#store = store
-    this.#server = server
-    this.transport = server.transport({ name: 'admin', groups: ['system:masters'] })
+    this.transport = {
+      call: async (call) => this.#current().call(call),
+      watch: (call) => this.#current().watch(call),
+      [Symbol.asyncDispose]: async () => {},
+    }
     this.client = createClient(this.transport)
   }
 
   static async start(network: FlowNetwork): Promise<RunningProxies> {
-    const store = await openMemoryStore()
+    const running = new RunningProxies(network, await openMemoryStore())
+    await running.#startServer()
+    return running
+  }
+
+  /** The API server is gone for as long as the work takes. */
+  async withoutServer(work: () => Promise<unknown>): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    await server?.[Symbol.asyncDispose]()
+    await work()
+    await this.#startServer()
+  }
+
+  async #startServer(): Promise<void> {
     const common = { clock: systemClock, random: seededRandom(1), log: silentLogger }
-    const server = await startApiServer({ store, ...common, serviceCidrs: [SERVICE_CIDRS.IPv4] })
-    return new RunningProxies(network, store, server)
+    this.#server = await startApiServer({ store: this.#store, ...common, serviceCidrs: [SERVICE_CIDRS.IPv4] })
+  }
+
+  #current(): Transport {
+    if (!this.#server) throw new Error('connection refused')
+    return this.#server.transport({ name: 'admin', groups: ['system:masters'] })
   }
 
   async startProxy(variant: ProxyVariant, options: Partial<ServiceProxyOptions> = {}): Promise<ServiceProxy> {
@@ -108,9 +110,9 @@ export class RunningProxies implements AsyncDisposable {
   }
 
   /** Who answers a pod, or how it ends. */
-  async ask(ip: string, port = 80, from = 'P'): Promise<string> {
+  async ask(ip: string, { port = 80, from = 'P', patienceMs = PATIENCE_MS } = {}): Promise<string> {
     const target = { source: addressOf(from, 'IPv4'), ip, port, protocol: 'TCP' } as const
-    const answer = await ask(this.network.place(from), target, PATIENCE_MS)
+    const answer = await ask(this.network.place(from), target, patienceMs)
     return typeof answer === 'string' ? answer : answer.name
   }
 
@@ -129,7 +131,7 @@ export class RunningProxies implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const proxy of this.#proxies) await proxy.cleanup()
-    await this.#server[Symbol.asyncDispose]()
+    await this.#server?.[Symbol.asyncDispose]()
     await this.#store[Symbol.asyncDispose]()
   }
 }

@@ -13,7 +13,8 @@ import type { ServiceProxy } from '../../src/service-proxy/service-proxy.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { startFlowNetwork } from './flow-network.ts'
 import { makeSocket, type Place, socketAddress } from './flow-sockets.ts'
-import { RunningProxies, VARIANTS } from './running-proxy.ts'
+import { VARIANTS } from './proxy-variants.ts'
+import { RunningProxies } from './running-proxy.ts'
 
 const SECONDS = Number(process.env.SAMPAN_CHURN_SECONDS ?? 6)
 const CLIENTS_OF_A_KIND = 3
