@@ -52,7 +52,7 @@ async function attemptDeletion(
   current: CachedObject,
   options: DeleteOptions,
 ): Promise<Answer> {
-  const draft = current.draft()
+  const draft = target.storage.beginDeletion ? current.draft() : withOwnMetadata(current.object)
   markDeleted(target.storage, draft, options, machinery.clock.now())
   if (!isReadyToGo(target.storage, draft)) {
     const object = await storeMark(machinery, target, current, draft, options)
@@ -83,6 +83,12 @@ function storeMark(
   if (!isNews || options.dryRun) return current
   return commitObject(machinery, target, current.revision, draft, NO_ALLOCATION)
 }
+
+/** The mark changes nothing but fields of the metadata: the rest is shared. */
+const withOwnMetadata = (object: KubernetesObject): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata },
+})
 
 /** Sets the mark of deletion and the finalizers that the propagation policy asks for. */
 function markDeleted(kind: Kind, draft: KubernetesObject, options: DeleteOptions, now: number): void {

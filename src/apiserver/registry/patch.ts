@@ -4,9 +4,11 @@ import { forbidden } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { jsonPatch } from '../patch/json-patch.ts'
+import { isObject } from '../patch/json-value.ts'
 import { mergePatch } from '../patch/merge-patch.ts'
 import { strategicMergePatch } from '../patch/strategic-merge-patch.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
+import { copyObject } from '../watch-cache/copy-object.ts'
 import type { Answer } from './answer.ts'
 import { apply } from './apply.ts'
 import { checkDraft, decodePatch } from './decode.ts'
@@ -42,8 +44,11 @@ export async function patch(machinery: Machinery, request: ResourceRequest): Pro
 
 function patched(request: ResourceRequest, options: WriteOptions, current: CachedObject): KubernetesObject {
   const { value, duplicates } = decodePatch(request.body!)
-  const draft = applyTo(request, value, inVersion(request.kind, current).draft())
-  checkDraft(draft, request.kind, undefined, request, options, duplicates)
+  const draft = draftFor(request, value, inVersion(request.kind, current), (copy) => {
+    const changed = applyTo(request, value, copy)
+    checkDraft(changed, request.kind, undefined, request, options, duplicates)
+    return changed
+  })
   // A resourceVersion in the patch is a precondition.
   const { resourceVersion, name } = draft.metadata
   if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== String(current.revision)) {
@@ -53,6 +58,35 @@ function patched(request: ResourceRequest, options: WriteOptions, current: Cache
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`)
   }
   return draft
+}
+
+/** Whoever comes through the status door cannot change the spec: it is neither copied nor checked. */
+function draftFor(
+  request: ResourceRequest,
+  patch: unknown,
+  current: Pick<CachedObject, 'object' | 'draft'>,
+  change: (copy: KubernetesObject) => KubernetesObject,
+): KubernetesObject {
+  if (!isAboutStatus(request, patch)) return change(current.draft())
+  const whole: KubernetesObject & { spec?: unknown } = current.object
+  const { spec: _, metadata, ...rest } = whole
+  const { managedFields: __, ...meta } = metadata
+  const draft = change(copyObject({ ...rest, metadata: meta }))
+  // The spec comes back to its place when the door puts it back.
+  const ordered: Record<string, unknown> = {}
+  for (const name of Object.keys(whole)) if (name === 'spec' || name in draft) ordered[name] = undefined
+  return Object.assign(ordered, draft) as unknown as KubernetesObject
+}
+
+const ABOUT_STATUS = new Set(['kind', 'apiVersion', 'metadata', 'status'])
+
+function isAboutStatus({ kind, subresource, patchType }: ResourceRequest, patch: unknown): boolean {
+  if (subresource !== 'status' || patchType === 'application/json-patch+json') return false
+  if (isCustom(kind) || kind.conversion || kind.schema.required?.includes('spec') || !isObject(patch)) return false
+  const { metadata } = patch
+  if (isObject(metadata) && Object.keys(metadata).some((name) => name === 'managedFields' || name.startsWith('$')))
+    return false
+  return Object.keys(patch).every((name) => ABOUT_STATUS.has(name))
 }
 
 function applyTo(request: ResourceRequest, value: unknown, draft: KubernetesObject): KubernetesObject {
