@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import type { Endpoints, Service } from '../../src/api/generated/core-v1.ts'
 import { tokenReviewKind } from '../../src/api/kinds/authentication/reviews.ts'
 import { localSubjectAccessReviewKind, subjectAccessReviewKind } from '../../src/api/kinds/authorization/reviews.ts'
+import { certificateSigningRequestKind } from '../../src/api/kinds/certificates/certificate-signing-request.ts'
 import { configMapKind } from '../../src/api/kinds/core/config-map.ts'
 import { endpointsKind } from '../../src/api/kinds/core/endpoints.ts'
 import { limitRangeKind } from '../../src/api/kinds/core/limit-range.ts'
@@ -15,11 +16,13 @@ import { serviceAccountKind } from '../../src/api/kinds/core/service-account.ts'
 import { endpointSliceKind } from '../../src/api/kinds/discovery/endpoint-slice.ts'
 import { serviceCIDRKind } from '../../src/api/kinds/networking/service-cidr.ts'
 import { roleBindingKind } from '../../src/api/kinds/rbac/role-binding.ts'
+import { csiDriverKind } from '../../src/api/kinds/storage/csi-driver.ts'
 import { storageClassKind } from '../../src/api/kinds/storage/storage-class.ts'
 import { volumeAttachmentKind } from '../../src/api/kinds/storage/volume-attachment.ts'
 import { volumeAttributesClassKind } from '../../src/api/kinds/storage/volume-attributes-class.ts'
 import type { ConformanceBench } from '../tools/conformance.ts'
 import { conformanceTest, names, pod } from '../tools/conformance.ts'
+import { signingRequest } from './api-behaviour/kinds.ts'
 
 /** What the conformance suite asks of services, volumes and configuration, in our own words; see docs/conformance.md. */
 
@@ -29,6 +32,11 @@ const service = (name: string, spec: Service['spec'] = {}): Service => ({
   metadata: { name },
   spec: { ports: [{ name: 'http', port: 80 }], ...spec },
 })
+const SIGNING_REQUEST = {
+  request: signingRequest,
+  signerName: 'example.com/tester',
+  usages: ['client auth'],
+}
 const slicesOf = async (bench: ConformanceBench, name: string) =>
   (await bench.of(endpointSliceKind).list({ labelSelector: `kubernetes.io/service-name=${name}` })).items
 const addressesOf = ({ subsets }: Endpoints) =>
@@ -184,8 +192,28 @@ describe('limit ranges', () => {
     const tooLittle = asking('little', { requests: { cpu: '10m', memory: '100Mi' } })
     expect(await bench.codeOf(bench.of(podKind).create(tooMuch))).toBe(403)
     expect(await bench.codeOf(bench.of(podKind).create(tooLittle))).toBe(403)
-    await bench.of(limitRangeKind).deleteCollection({}, { labelSelector: 'test=x' })
+    const ranges = bench.of(limitRangeKind)
+    const current = await ranges.get('limits')
+    const lower = { ...range.spec.limits[0]!, min: { cpu: '5m', memory: '100Mi' } }
+    await ranges.update({ ...current, spec: { limits: [lower] } })
+    expect(await bench.codeOf(bench.of(podKind).create(tooLittle))).toBeUndefined()
+    expect(await bench.codeOf(bench.of(podKind).create(tooMuch))).toBe(403)
+    await ranges.deleteCollection({}, { labelSelector: 'test=x' })
     expect(await bench.codeOf(bench.of(podKind).create(tooMuch))).toBeUndefined()
+  })
+
+  conformanceTest('are listed everywhere, patched and deleted as a collection', async (bench) => {
+    const ranges = bench.of(limitRangeKind)
+    await ranges.create(range)
+    await bench.client.resource(namespaceKind).create({ metadata: { name: 'other' } })
+    await bench.client.resource(limitRangeKind).namespace('other').create(range)
+    const everywhere = async () => (await bench.client.resource(limitRangeKind).list({ labelSelector: 'test=x' })).items
+    expect((await everywhere()).map(({ metadata }) => metadata.namespace)).toEqual(['default', 'other'])
+    const limits = [{ ...range.spec.limits[0]!, min: { cpu: '20m' } }]
+    const patched = await ranges.patch('limits', { metadata: { labels: { patched: 'yes' } }, spec: { limits } })
+    expect(patched.spec?.limits).toMatchObject([{ min: { cpu: '20m' } }])
+    await ranges.deleteCollection({}, { labelSelector: 'patched=yes' })
+    expect((await everywhere()).map(({ metadata }) => metadata.namespace)).toEqual(['other'])
   })
 })
 
@@ -272,6 +300,22 @@ describe('volumes', () => {
     await bench.clock.advance('10s')
     expect((await bench.of(persistentVolumeClaimKind).list()).items).toEqual([])
     expect((await bench.client.resource(persistentVolumeKind).list()).items).toEqual([])
+  })
+
+  conformanceTest('of a CSI driver may stand in a pod', async (bench) => {
+    const spec = { volumeLifecycleModes: ['Ephemeral'], podInfoOnMount: true, attachRequired: false }
+    await bench.client.resource(csiDriverKind).create({ metadata: { name: 'inline.example.com' }, spec })
+    const csi = { driver: 'inline.example.com', volumeAttributes: { size: '1' } }
+    const volumes = [{ name: 'inline', csi }]
+    const containers = [{ name: 'app', image: 'app:1', volumeMounts: [{ name: 'inline', mountPath: '/inline' }] }]
+    await bench.of(podKind).create(pod('user', { containers, volumes }))
+    const made = await bench.of(podKind).get('user')
+    expect(made.spec?.volumes).toContainEqual({ name: 'inline', csi })
+    const found = (await bench.of(podKind).list()).items.filter((one) => one.spec?.volumes?.some((each) => each.csi))
+    expect(names(found)).toEqual(['user'])
+    expect(await bench.codeOf(bench.of(podKind).create(pod('bad', { volumes: [{ name: 'v', csi: {} }] })))).toBe(422)
+    await bench.of(podKind).delete('user', { gracePeriodSeconds: 0 })
+    expect(await bench.codeOf(bench.of(podKind).get('user'))).toBe(404)
   })
 
   conformanceTest('classes of storage and of attributes come and go', async (bench) => {
@@ -363,6 +407,33 @@ describe('service accounts', () => {
     expect(await reviewed(decoded('token'))).toMatchObject({ authenticated: true, user })
     await bench.of(secretKind).delete('lasting')
     expect(await reviewed(decoded('token'))).not.toMatchObject({ authenticated: true })
+  })
+
+  conformanceTest('and others ask for certificates, which are approved, issued and taken back', async (bench) => {
+    const requests = bench.client.resource(certificateSigningRequestKind)
+    const request = { metadata: { name: 'tester', labels: { test: 'x' } }, spec: SIGNING_REQUEST }
+    const made = await requests.create(request)
+    expect(made.spec).toMatchObject({
+      username: expect.any(String),
+      groups: expect.arrayContaining(['system:authenticated']),
+    })
+    expect(names((await requests.list({ fieldSelector: 'spec.signerName=example.com/tester' })).items)).toEqual([
+      'tester',
+    ])
+    const condition = (type: string) => ({ type, status: 'True', reason: 'Tested', message: 'by a test' })
+    const approval = { metadata: { annotations: { approved: 'yes' } }, status: { conditions: [condition('Approved')] } }
+    const approved = await requests.patch('tester', approval, { subresource: 'approval' })
+    expect(approved.metadata.annotations).toMatchObject({ approved: 'yes' })
+    expect(approved.status?.conditions).toMatchObject([{ type: 'Approved', status: 'True' }])
+    // The plain door does not touch the status.
+    await requests.patch('tester', { status: { conditions: [] } })
+    expect((await requests.get('tester')).status?.conditions).toHaveLength(1)
+    const status = { conditions: [...(approved.status?.conditions ?? []), condition('Seen')] }
+    await requests.patch('tester', { status }, { subresource: 'status' })
+    expect((await requests.get('tester')).status?.conditions).toHaveLength(2)
+    expect(await requests.subresource('get', 'tester', 'approval')).toMatchObject({ kind: 'CertificateSigningRequest' })
+    await requests.deleteCollection({}, { labelSelector: 'test=x' })
+    expect(await bench.codeOf(requests.get('tester'))).toBe(404)
   })
 
   conformanceTest('have their rights told by reviews', async (bench) => {

@@ -60,8 +60,18 @@ describe.each(SCALED)('%s', (kind, resource) => {
     expect(await bench.of(resource).subresource('get', 'web', 'status')).toMatchObject({ kind })
   })
 
-  conformanceTest('goes with all its pods when a collection is deleted', async (bench) => {
-    await bench.apply([object, { ...object, metadata: { name: 'kept', labels: { keep: 'yes' } } }].map((one) => one))
+  conformanceTest('is listed, patched, and goes with all its pods when a collection is deleted', async (bench) => {
+    await bench.apply([object, { ...object, metadata: { name: 'kept', labels: { keep: 'yes' } } }])
+    await bench.settled()
+    const found = await bench.client.resource(resource).list({ labelSelector: 'keep=yes' })
+    expect(names(found.items)).toEqual(['kept'])
+    const patch = {
+      metadata: { labels: { patched: 'yes' } },
+      spec: { template: { spec: { containers: [{ name: 'app', image: 'app:2' }] } } },
+    }
+    const patched = await bench.of(resource).patch('web', patch, { type: 'application/strategic-merge-patch+json' })
+    expect(patched.metadata.labels).toMatchObject({ patched: 'yes' })
+    expect(patched.spec?.template.spec?.containers).toMatchObject([{ name: 'app', image: 'app:2' }])
     await bench.settled()
     await bench.of(resource).deleteCollection({ propagationPolicy: 'Background' }, { labelSelector: 'keep!=yes' })
     await bench.settled()
@@ -202,6 +212,62 @@ describe('Deployment', () => {
     expect(together).toEqual([])
   })
 
+  conformanceTest('lives: made, scaled and changed by patch, replaced, listed everywhere, deleted', async (bench) => {
+    const deployments = bench.of(deploymentKind)
+    const object = workload('Deployment', 'web', { replicas: 1 })
+    await bench.apply({ ...object, metadata: { name: 'web', labels: { test: 'life' } } })
+    await bench.settled()
+    expect((await deployments.get('web')).status).toMatchObject({ replicas: 1, readyReplicas: 1 })
+    const patch = {
+      metadata: { labels: { patched: 'yes' } },
+      spec: { replicas: 2, template: { spec: { terminationGracePeriodSeconds: 1 } } },
+    }
+    await deployments.patch('web', patch)
+    await bench.settled()
+    const patched = await deployments.get('web')
+    expect(patched.status).toMatchObject({ replicas: 2, readyReplicas: 2, observedGeneration: 2 })
+    const everywhere = await bench.client.resource(deploymentKind).list({ labelSelector: 'test=life,patched=yes' })
+    expect(names(everywhere.items)).toEqual(['web'])
+    const { template } = patched.spec!
+    const containers = [{ name: 'app', image: 'app:2' }]
+    const spec = { ...patched.spec!, template: { ...template, spec: { ...template.spec, containers } } }
+    await deployments.update({ ...patched, spec })
+    await bench.settled()
+    expect(images(await bench.pods())).toEqual(['app:2', 'app:2'])
+    expect(await deployments.subresource('get', 'web', 'status')).toMatchObject({ status: { updatedReplicas: 2 } })
+    await deployments.deleteCollection({ propagationPolicy: 'Background' }, { labelSelector: 'test=life' })
+    await bench.settled()
+    expect([await bench.pods(), await history(bench)]).toEqual([[], []])
+  })
+
+  conformanceTest(
+    'is scaled in proportion while a rollout is stuck',
+    async (bench) => {
+      const strategy = { rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } }
+      await bench.apply(workload('Deployment', 'web', { replicas: 10, strategy }))
+      await bench.settled()
+      await bench.of(deploymentKind).patch('web', { spec: { template: template('web', 'app:404') } })
+      await bench.clock.advance('1m')
+      const sizes = async () =>
+        (await history(bench))
+          .map(({ spec, status }) => [spec?.replicas ?? 0, status?.availableReplicas ?? 0])
+          .sort(([a], [b]) => b! - a!)
+      expect(await sizes()).toEqual([
+        [8, 8],
+        [5, 0],
+      ])
+      await bench.of(deploymentKind).patch('web', { spec: { replicas: 30 } })
+      await bench.clock.advance('1m')
+      expect((await sizes()).map(([wanted]) => wanted)).toEqual([20, 13])
+    },
+    {
+      nodes: Array.from({ length: 2 }, (_, i) => ({
+        name: `node-${i + 1}`,
+        capacity: { pods: '110', cpu: '8', memory: '32Gi' },
+      })),
+    },
+  )
+
   conformanceTest('forgets revisions beyond its limit', async (bench) => {
     for (const image of ['app:1', 'app:2', 'app:3']) {
       await bench.apply(workload('Deployment', 'web', { replicas: 1, revisionHistoryLimit: 0 }, image))
@@ -309,20 +375,44 @@ describe('DaemonSet', () => {
   conformanceTest('lets its status be written', async (bench) => {
     await bench.apply(workload('DaemonSet', 'agent'))
     await bench.settled()
+    const current = await bench.of(daemonSetKind).get('agent')
+    const status = { ...current.status!, conditions: [condition('Updated')] }
+    const updated = await bench.of(daemonSetKind).updateStatus({ ...current, status })
+    expect(updated.status?.conditions).toMatchObject([condition('Updated')])
     const patch = { status: { conditions: [condition('Patched')] } }
     await bench.of(daemonSetKind).patch('agent', patch, { subresource: 'status' })
     expect((await bench.of(daemonSetKind).get('agent')).status?.conditions).toMatchObject([condition('Patched')])
+    expect(await bench.of(daemonSetKind).subresource('get', 'agent', 'status')).toMatchObject({ kind: 'DaemonSet' })
+  })
+
+  conformanceTest('rolls back without touching pods that were not changed', async (bench) => {
+    await bench.apply(workload('DaemonSet', 'agent'))
+    await bench.settled()
+    const before = await bench.pods()
+    await bench.of(daemonSetKind).patch('agent', { spec: { template: template('agent', 'foo:non-existent') } })
+    await bench.clock.advance('1m')
+    const during = await bench.pods()
+    expect(images(during).sort()).toEqual(['app:1', 'foo:non-existent'])
+    const untouched = during.find(({ spec }) => spec?.containers[0]?.image === 'app:1')!
+    await bench.of(daemonSetKind).patch('agent', { spec: { template: template('agent') } })
+    await bench.clock.advance('1m')
+    const after = await bench.pods()
+    expect(images(after)).toEqual(['app:1', 'app:1'])
+    const kept = after.filter(({ metadata }) => before.some((one) => one.metadata.uid === metadata.uid))
+    expect(kept.map(({ metadata }) => metadata.uid)).toEqual([untouched.metadata.uid])
   })
 })
 
 describe('Job', () => {
-  const job = (spec: object = {}) => ({
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name: 'work' },
-    spec: { ...spec, template: template('work', 'app:1', { restartPolicy: 'Never', containers: [worker] }) },
-  })
-  const worker = { name: 'app', image: 'app:1', command: ['sleep', '600'] }
+  const job = (spec: object = {}, command = ['sleep', '600']) => {
+    const containers = [{ name: 'app', image: 'app:1', command }]
+    return {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'work' },
+      spec: { ...spec, template: template('work', 'app:1', { restartPolicy: 'Never', containers }) },
+    }
+  }
 
   conformanceTest('adopts orphans and releases pods that do not match', async (bench) => {
     await bench.apply(job({ parallelism: 2, completions: 2 }))
@@ -337,6 +427,31 @@ describe('Job', () => {
     await bench.settled()
     expect(ownerOf(await bench.of(podKind).get(name))).toBeUndefined()
     expect(await bench.pods('job-name=work')).toHaveLength(2)
+  })
+
+  conformanceTest('lives: suspended, patched, resumed, complete, deleted as a collection', async (bench) => {
+    const object = job({ suspend: true, parallelism: 2, completions: 2 }, ['true'])
+    await bench.apply({ ...object, metadata: { name: 'work', labels: { test: 'life' } } } as typeof object)
+    await bench.settled()
+    const jobs = bench.of(jobKind)
+    const suspended = await jobs.get('work')
+    expect(suspended.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Suspended', status: 'True' }))
+    expect(await bench.pods()).toEqual([])
+    const patched = await jobs.patch('work', { metadata: { labels: { patched: 'yes' } } })
+    expect(Number(patched.metadata.resourceVersion)).toBeGreaterThan(Number(suspended.metadata.resourceVersion))
+    const metadata = { ...patched.metadata, annotations: { updated: 'true' } }
+    const updated = await jobs.update({ ...patched, metadata, spec: { ...patched.spec!, suspend: false } })
+    expect(updated.metadata.annotations).toMatchObject({ updated: 'true' })
+    const everywhere = await bench.client.resource(jobKind).list({ labelSelector: 'patched=yes' })
+    expect(names(everywhere.items)).toEqual(['work'])
+    await bench.clock.advance('1m')
+    const complete = (await jobs.get('work')).status
+    expect(complete).toMatchObject({ succeeded: 2 })
+    expect(complete?.conditions).toContainEqual(expect.objectContaining({ type: 'Complete', status: 'True' }))
+    await jobs.deleteCollection({ propagationPolicy: 'Background' }, { labelSelector: 'test=life' })
+    await bench.clock.advance('1m')
+    expect((await jobs.list()).items).toEqual([])
+    expect(await bench.pods()).toEqual([])
   })
 
   conformanceTest('goes with its pods', async (bench) => {

@@ -67,7 +67,7 @@ const matchNothing = {
   resourceRules: [{ apiGroups: ['example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['nothings'] }],
 }
 /** A request for CN=tester, made once with openssl. */
-const signingRequest =
+export const signingRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITE1ITUNBUUF3RVRFUE1BMEdBMVVFQXd3R2RHVnpkR1Z5TUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowRApBUWNEUWdBRWtidktkU1k2aDdUSXJucVNKVUNBUEJWcnl6WUQ0WDlDUGxmbk5jUmI3SU9tVXRYZVVFMTZxcm15CnhxaGtrdWVzYUN4VzNMRjZoQXFMTDFJUXA2bFZXS0FBTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSVFDVlltTkUKSXNzaGZNL0x5MzNCM0FiT2Jlc1docnl4Rzg2RG1hT3BaZmxJUEFJZ0FMOGpOWWc5SHpKekdlV1RRbWxrT05LQwoyT2hzSW8rWml6M0Vwb0NhYVFVPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K'
 
 export const RESOURCE_CASES: readonly ResourceCase[] = [
