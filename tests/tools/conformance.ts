@@ -62,6 +62,14 @@ export const pod = (name: string, spec: object = {}, metadata: object = {}) => (
   spec: { containers: [{ name: 'app', image: 'app:1' }], ...spec },
 })
 
+/** A condition that a test writes into a status. */
+export const condition = (type: string, status = 'True') => ({
+  type,
+  status,
+  reason: 'Test',
+  message: 'set by the test',
+})
+
 export const images = (pods: readonly Pod[]) => pods.map(({ spec }) => spec?.containers[0]?.image)
 export const names = (objects: readonly KubernetesObject[]) => objects.map(({ metadata }) => metadata.name)
 export const ownerOf = ({ metadata }: KubernetesObject) =>
