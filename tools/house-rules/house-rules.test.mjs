@@ -115,4 +115,24 @@ describe('house rules', () => {
     tree.files.delete('src/api/README.md')
     expect(problemsOf(tree).map(({ rule }) => rule)).toEqual(['readmes'])
   })
+
+  const rows = (count) => Array.from({ length: count }, (_, i) => `| apps | Row ${i} | \`e2e/a.test.ts\`: works |`)
+  const page = (...lines) => ['| area | behaviour | test |', '|---|---|---|', ...lines].join('\n')
+  const gone = '| node | Gone | `e2e/b.test.ts`: works |'
+  test.each([
+    ['all there', page(...rows(446)), []],
+    ['one too few', page(...rows(445)), ['there are 446 behaviours, and rows for 445']],
+    ['one twice', page(...rows(446), rows(1)[0]), ['Row 0 stands here twice']],
+    ['no such file', page(...rows(445), gone), ['e2e/b.test.ts does not exist']],
+    [
+      'no such test',
+      page(...rows(445), gone.replace('b.test', 'a.test').replace('works', 'flies')),
+      ['e2e/a.test.ts has no test «flies»'],
+    ],
+    ['no test named', page(...rows(445), '| node | Gone | somewhere |'), ['name the test: `file`: title']],
+    ['not held yet', page(...rows(445), '## Not held yet', '| node | Gone | somebody |'), []],
+  ])('the page of conformance: %s', (_name, conformance, expected) => {
+    const tree = { ...treeOf({ 'tests/e2e/a.test.ts': "test('works')" }), conformance }
+    expect(problemsOf(tree).map(({ message }) => message)).toEqual(expected)
+  })
 })

@@ -1,5 +1,6 @@
 /** Each rule takes the tree and yields problems: { file, line, message }. The message says what to do. */
 import path from 'node:path'
+import { conformance } from './conformance.mjs'
 import { importProblem } from './import-rule.mjs'
 import { importsOf, lineAt, resolveImport } from './sources.mjs'
 
@@ -165,7 +166,17 @@ function* barrels({ sources }) {
   }
 }
 
-export const RULES = { importRule, cycles, forbiddenPatterns, compilerEscapes, vagueNames, longFiles, readmes, barrels }
+export const RULES = {
+  importRule,
+  cycles,
+  forbiddenPatterns,
+  compilerEscapes,
+  vagueNames,
+  longFiles,
+  readmes,
+  barrels,
+  conformance,
+}
 
 export function problemsOf(tree) {
   return Object.entries(RULES).flatMap(([rule, check]) => [...check(tree)].map((problem) => ({ rule, ...problem })))

@@ -34,6 +34,7 @@ export function readTree(root, folders = ['src', 'tests', 'bench', 'tools', 'exa
   const entries = folders.flatMap((folder) => [...walk(root, folder)])
   const files = entries.filter((entry) => !entry.isFolder)
   return {
+    conformance: readFileSync(path.join(root, 'docs', 'conformance.md'), 'utf8'),
     folders: entries.filter((entry) => entry.isFolder).map((entry) => entry.name),
     files: new Set(files.map((entry) => entry.name)),
     sources: files
