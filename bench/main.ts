@@ -4,6 +4,7 @@ import { printRows, type Row, type Section } from './report.ts'
 import { clusterDnsSection } from './sections/cluster-dns.ts'
 import { containerRuntimeSection } from './sections/container-runtime.ts'
 import { createSection } from './sections/create.ts'
+import { customResourcesSection } from './sections/custom-resources.ts'
 import { fairnessSection } from './sections/fairness.ts'
 import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
@@ -32,6 +33,7 @@ const SECTIONS: readonly Section[] = [
   securitySection,
   fairnessSection,
   webhookSection,
+  customResourcesSection,
   schedulerSection,
   podNetworkSection,
   containerRuntimeSection,

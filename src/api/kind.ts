@@ -23,6 +23,8 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly namespaced: boolean
   readonly verbs: readonly Verb[]
   readonly schema: Schema
+  /** Made from a definition at run time: its schema is no built-in type, and dear to ask for. */
+  readonly isCustom?: true
 
   /** Set on a version that is not the stored one: how objects cross over. Both directions work on drafts. */
   readonly conversion?: Conversion
@@ -157,3 +159,6 @@ export function defineKind<T extends KubernetesObject>(definition: KindDefinitio
     ...definition,
   }
 }
+
+/** The built-in type that objects of a kind have, such as `io.k8s.api.core.v1.Pod`. */
+export const builtinType = (kind: Kind): string | undefined => (kind.isCustom ? undefined : kind.schema.definition)

@@ -2,7 +2,7 @@ import { type Decoded, decodeBytes, decodeMicroTime, decodeQuantity, decodeTime 
 import { goTypeError } from './go-type-error.ts'
 import { countKeys } from './json-scan.ts'
 import type { Schema } from './schema.ts'
-import { CHECK, type Plan, planOf } from './shape-plan.ts'
+import { CHECK, openPlan, type Plan, planOf } from './shape-plan.ts'
 
 export interface ShapeOptions {
   /** Removes unknown fields from the draft. They are reported either way. */
@@ -55,6 +55,7 @@ class ShapeWalk implements ShapeReport {
   }
 
   #object(draft: Draft, plan: Plan, depth: number): void {
+    if (!plan.isOpen) openPlan(plan)
     if (this.#defaults && plan.defaults.length > 0) this.#fillIn(draft, plan)
     const fields = plan.fields
     for (const key in draft) {
@@ -113,11 +114,11 @@ class ShapeWalk implements ShapeReport {
         return value
       case CHECK.map:
         if (!isObject(value)) this.#wrongType(value, plan, depth)
-        else this.#map(value, plan.values!, depth)
+        else this.#map(value, opened(plan).values!, depth)
         return value
       case CHECK.list:
         if (!Array.isArray(value)) this.#wrongType(value, plan, depth)
-        else if (plan.items !== undefined) this.#list(value, plan.items, depth)
+        else if (opened(plan).items !== undefined) this.#list(value, plan.items!, depth)
         return value
       case CHECK.integer:
         if (!Number.isInteger(value) || (value as number) < plan.minimum || (value as number) > plan.maximum) {
@@ -151,7 +152,7 @@ class ShapeWalk implements ShapeReport {
         this.#intOrString(value, plan)
         return value
       default:
-        if (plan.objectForm !== undefined && isObject(value)) this.#quietObject(value, plan.objectForm, depth)
+        if (isObject(value) && opened(plan).objectForm !== undefined) this.#quietObject(value, plan.objectForm!, depth)
         else if (typeof value === 'object' && value !== null) this.keys += countKeys(value)
         return value
     }
@@ -211,6 +212,11 @@ class ShapeWalk implements ShapeReport {
       this.keys -= (isThere ? 0 : 1) + (typeof value === 'object' && value !== null ? countKeys(value) : 0)
     }
   }
+}
+
+function opened(plan: Plan): Plan {
+  if (!plan.isOpen) openPlan(plan)
+  return plan
 }
 
 const isObject = (value: unknown): value is Draft =>

@@ -19,9 +19,13 @@ export const CHECK = {
 
 export type Check = (typeof CHECK)[keyof typeof CHECK]
 
-/** A schema made ready for the walk. All plans have one shape, so that the engine keeps the walk fast. */
+/**
+ * A schema made ready for the walk. All plans have one shape, so that the engine keeps the walk fast. What is below is
+ * planned when the walk first gets there: of a large schema most objects use little.
+ */
 export interface Plan {
   readonly schema: Schema
+  isOpen: boolean
   readonly check: Check
   /**
    * Part of a built-in type: decoded as the upstream server decodes into its structs (null means absent, quantities
@@ -51,21 +55,27 @@ export function planOf(schema: Schema, insideBuiltin = false): Plan {
   const known = plans.get(schema)
   if (known !== undefined) return known
   const plan = emptyPlan(schema, builtin)
-  // Known before it is complete: a type may refer to itself.
   plans.set(schema, plan)
+  return plan
+}
+
+/** Plans what is directly below. */
+export function openPlan(plan: Plan): void {
+  const { schema, builtin } = plan
+  plan.isOpen = true
   if (schema.properties !== undefined) plan.fields = planFields(schema.properties, builtin)
   else if (plan.check === CHECK.object) plan.fields = new Map()
   if (schema.additionalProperties !== undefined) plan.values = planOf(schema.additionalProperties, builtin)
   if (schema.items !== undefined) plan.items = planOf(schema.items, builtin)
   if (builtin && schema.anyOf?.[0] !== undefined) plan.objectForm = planOf(schema.anyOf[0], true)
   plan.defaults = defaultsOf(schema)
-  return plan
 }
 
 function emptyPlan(schema: Schema, builtin: boolean): Plan {
   const wide = schema.format !== 'int32'
   return {
     schema,
+    isOpen: false,
     check: checkOf(schema, builtin),
     builtin,
     fields: undefined,

@@ -1,6 +1,9 @@
 import { duplicate, type FieldError, invalid, required } from '../meta/field-error.ts'
 import { FieldPath } from '../meta/field-path.ts'
+import { isValidValue } from './is-valid-value.ts'
+import { keysOf } from './list-keys.ts'
 import type { Schema } from './schema.ts'
+import { valuePlanOf } from './value-plan.ts'
 import {
   canonical,
   checkEnum,
@@ -17,8 +20,12 @@ import {
  * own validation instead: upstream does not check even `required` from their schemas.
  */
 export function validateValues(value: unknown, schema: Schema, matches: PatternMatcher): FieldError[] {
-  return new ValueCheck(matches).run(value, schema)
+  return isValidValue(value, valuePlanOf(schema), matches) ? [] : explainValues(value, schema, matches)
 }
+
+/** What is wrong with a value, and where. */
+export const explainValues = (value: unknown, schema: Schema, matches: PatternMatcher): FieldError[] =>
+  new ValueCheck(matches).run(value, schema)
 
 type Path = FieldPath | undefined
 
@@ -78,7 +85,7 @@ class ValueCheck {
   }
 
   #combined(value: unknown, schema: Schema, path: Path, errors: FieldError[]): void {
-    const fails = (one: Schema) => this.run(value, one, path).length > 0
+    const fails = (one: Schema) => !isValidValue(value, valuePlanOf(one), this.#matches)
     const fail = (rule: string) => errors.push(invalid(NO_PATH, '', `${JSON.stringify(`${path ?? ''}`)} must ${rule}`))
     if (schema.allOf?.some(fails)) {
       for (const one of schema.allOf) errors.push(...this.run(value, one, path))
@@ -95,17 +102,6 @@ class ValueCheck {
     }
     if (schema.not !== undefined && !fails(schema.not)) fail('not validate the schema (not)')
   }
-}
-
-/** The key fields of a list item; a missing one counts with its default. */
-function keysOf(item: unknown, schema: Schema): Record<string, unknown> {
-  const keys: Record<string, unknown> = {}
-  for (const name of schema.listMapKeys ?? []) {
-    const value = typeof item === 'object' && item !== null ? (item as Record<string, unknown>)[name] : undefined
-    const found = value ?? schema.items?.properties?.[name]?.default
-    if (found !== undefined) keys[name] = found
-  }
-  return keys
 }
 
 function checkUnique(

@@ -51,6 +51,7 @@ export function customKind(source: CustomKindSource): Kind {
     // Nothing new may come while everything is being removed.
     verbs: definition.metadata.deletionTimestamp ? ALL_VERBS.filter((verb) => verb !== 'create') : ALL_VERBS,
     schema: NO_SCHEMA,
+    isCustom: true,
     unconditionalUpdate: false,
     wholeUpdateValidation: true,
     columns: columnsOf(version.additionalPrinterColumns),

@@ -19,8 +19,8 @@ export function definitionChecks(engines: EngineLoader): AdmissionPlugin {
     async validate({ kind, subresource, draft, old, name }) {
       if (kind.plural !== DEFINITIONS.plural || kind.group !== DEFINITIONS.group || !draft) return
       const definition = draft as unknown as CustomResourceDefinition
-      const loaded = await engines.load(Buffer.from(JSON.stringify(definition.spec)))
       if (subresource !== '' || isSpecUnchanged(definition, old as CustomResourceDefinition | undefined)) return
+      const loaded = await engines.load(Buffer.from(JSON.stringify(definition.spec)))
       const errors: FieldError[] = []
       for (const [i, version] of definition.spec.versions.entries()) {
         const before = (old as CustomResourceDefinition | undefined)?.spec.versions.find((v) => v.name === version.name)

@@ -6,7 +6,7 @@ import type { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { desiredStatus, terminatingStatus } from './definition-status.ts'
-import { type CustomResources, DEFINITIONS } from './definitions.ts'
+import { type CustomResources, DEFINITIONS, groupOfKey } from './definitions.ts'
 import { deleteInstances } from './instances.ts'
 
 /** How soon to look again whether held instances have gone. */
@@ -59,14 +59,14 @@ export class DefinitionController implements AsyncDisposable {
     if (definition.metadata.deletionTimestamp) return this.#terminate(key, definition)
     const used = this.#customResources.namesInUse(key, definition.spec.group)
     const status = desiredStatus(definition, used, this.#now())
-    if (status !== definition.status) await this.#update({ ...definition, status }, 'status')
+    if (status === definition.status) return
+    await this.#update({ ...definition, status }, 'status')
     this.#wakeNeighbours(key)
   }
 
   /** A name that was given up may be what another definition waits for. */
   #wakeNeighbours(key: string): void {
-    const group = key.slice(key.lastIndexOf('/') + 1).replace(/^[^.]*\./, '')
-    for (const other of this.#customResources.waiting(group)) if (other !== key) this.#queue.add(other)
+    for (const other of this.#customResources.waiting(groupOfKey(key))) if (other !== key) this.#queue.add(other)
   }
 
   async #terminate(key: string, definition: CustomResourceDefinition): Promise<void> {

@@ -18,12 +18,22 @@ import { CustomForm } from './stored-form.ts'
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' }
 const PREFIX = storagePrefix(DEFINITIONS)
+/** `.../widgets.example.com` -> `example.com` */
+export const groupOfKey = (key: string) => key.slice(key.indexOf('.', PREFIX.length) + 1)
 const ALL: ObjectFilter = { id: 'definitions', keyPrefix: PREFIX, exactKey: false, matches: undefined }
 
 /** Makes the converter of a definition whose versions differ in more than their names. */
 export type MakeConverter = (definition: CustomResourceDefinition) => Converter
 
+/** Where the text of a definition is: always the newest one, so that no older one is kept for it. */
+interface Source {
+  stored: CachedObject
+  /** Stands for what the definition wants, whatever its status. */
+  readonly fingerprint: string
+}
+
 interface Served {
+  readonly source: Source
   /** The revision of the definition that the kinds were made from, and the names it was made with. */
   readonly made: string
   readonly kinds: readonly Kind[]
@@ -40,7 +50,7 @@ export class CustomResources implements Disposable {
   readonly #machinery: Machinery
   readonly #makeConverter: MakeConverter
   readonly #served = new Map<string, Served>()
-  readonly #sources = new WeakMap<Kind, CachedObject>()
+  readonly #sources = new WeakMap<Kind, Source>()
   /** By group, since names must be unique in one. */
   readonly #groups = new Map<string, GroupNames>()
   readonly #onChange: (key: string) => void
@@ -108,13 +118,12 @@ export class CustomResources implements Disposable {
   /** The schema of a custom kind as its author wrote it, with descriptions. */
   described(kind: Kind): JsonObject | undefined {
     const source = this.#sources.get(kind)
-    return source && (propsOf(source, kind.version) as unknown as JsonObject)
+    return source && (propsOf(source.stored, kind.version) as unknown as JsonObject)
   }
 
   /** Changes whenever what is published about a custom kind may have changed. */
   fingerprint(kind: Kind): string | undefined {
-    const source = this.#sources.get(kind)?.object.metadata
-    return source && `${source.uid}/${source.generation}`
+    return this.#sources.get(kind)?.fingerprint
   }
 
   async #restart(): Promise<void> {
@@ -138,7 +147,9 @@ export class CustomResources implements Disposable {
   }
 
   #forget(key: string): void {
-    for (const [group, names] of this.#groups) if (names.delete(key) && names.size === 0) this.#groups.delete(group)
+    const group = groupOfKey(key)
+    const names = this.#groups.get(group)
+    if (names?.delete(key) && names.size === 0) this.#groups.delete(group)
     this.#serve(key, undefined)
   }
 
@@ -159,7 +170,11 @@ export class CustomResources implements Disposable {
     }
     const { uid, generation, deletionTimestamp } = definition.metadata
     const made = JSON.stringify([uid, generation, deletionTimestamp, status.acceptedNames])
-    if (this.#served.get(key)?.made === made) return
+    const served = this.#served.get(key)
+    if (served?.made === made) {
+      served.source.stored = stored
+      return
+    }
     const engines = this.engines.loadedFor(stored.bytes)
     if (engines) this.#serve(key, this.#make(stored, { ...definition, status }, engines, made))
     // Another server took it in; here its engines are still missing.
@@ -183,13 +198,18 @@ export class CustomResources implements Disposable {
   }
 
   #make(stored: CachedObject, definition: CustomResourceDefinition, engines: RuleEngines, made: string): Served {
-    const { versions, group, conversion } = definition.spec
-    const converter = conversion?.strategy === 'Webhook' ? this.#makeConverter(definition) : trivialConverter
+    const { group, conversion } = definition.spec
+    const slim = withoutSchemas(definition)
+    const { versions } = slim.spec
+    const { uid, generation } = definition.metadata
+    const source: Source = { stored, fingerprint: `${uid}/${generation}` }
+    const converter = conversion?.strategy === 'Webhook' ? this.#makeConverter(slim) : trivialConverter
     const storageVersion = versions.find((version) => version.storage)!.name
     const kinds = new Map<string, Kind>()
     for (const version of versions) {
       if (!version.served && !version.storage) continue
-      const kind = customKind({ definition, version, engines, props: () => propsOf(stored, version.name) })
+      const props = () => propsOf(source.stored, version.name)
+      const kind = customKind({ definition: slim, version, engines, props })
       const form = new CustomForm({
         id: `${made}/${version.name}`,
         kind,
@@ -198,15 +218,21 @@ export class CustomResources implements Disposable {
         converter,
       })
       this.#machinery.kinds.setForm(kind, form)
-      this.#sources.set(kind, stored)
+      this.#sources.set(kind, source)
       kinds.set(version.name, kind)
     }
     const served = versions
       .filter((version) => version.served)
       .map((version) => kinds.get(version.name)!)
       .filter((kind) => !this.#isTaken(kind))
-    return { made, kinds: served, storage: kinds.get(storageVersion)! }
+    return { source, made, kinds: served, storage: kinds.get(storageVersion)! }
   }
+}
+
+/** Kinds live as long as their definition; its schemas are most of it, and are read again when needed. */
+function withoutSchemas(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const versions = definition.spec.versions.map(({ schema: _, ...version }) => version)
+  return { ...definition, spec: { ...definition.spec, versions } }
 }
 
 function propsOf(stored: CachedObject, version: string): JSONSchemaProps {

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../api/meta/field-error.ts'
+import { keyText } from '../../api/schema/list-keys.ts'
 import type { Schema } from '../../api/schema/schema.ts'
-import { canonical } from '../../api/schema/value-rules.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 
 /**
@@ -54,13 +54,8 @@ const rest = (path: string, length: number) => (path[length] === '.' ? path.slic
 /** Items are known again by their keys; in other lists by nothing, so there the list as a whole decides. */
 function correlated(item: unknown, old: readonly unknown[], schema: Schema | undefined): unknown {
   if (schema?.listType !== 'map') return old.find((one) => deepEqual(one, item))
-  const key = keyOf(item, schema)
-  return old.find((one) => keyOf(one, schema) === key)
-}
-
-export function keyOf(item: unknown, schema: Schema): string {
-  const keys = schema.listMapKeys ?? []
-  return canonical(keys.map((name) => (isObject(item) ? (item[name] ?? schema.items?.properties?.[name]?.default) : 0)))
+  const key = keyText(item, schema)
+  return old.find((one) => keyText(one, schema) === key)
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -7,6 +7,7 @@ import type { Schema } from '../../api/schema/schema.ts'
 import { validateValues } from '../../api/schema/validate-values.ts'
 import type { Re2 } from '../../base/re2.ts'
 import { ratchet } from './ratchet.ts'
+import { embeds } from './structural-schema.ts'
 
 /** Checks of a custom resource beyond its shape: values, embedded objects, and rules in CEL. */
 export interface CustomRules {
@@ -74,19 +75,4 @@ function checkObject(object: Record<string, unknown>, path: FieldPath): FieldErr
   // Names are the business of whoever makes the object of it.
   const found = validateObjectMeta(object.metadata, rules, path.child('metadata'))
   return [...errors, ...found.filter((error) => !/\.(name|generateName|namespace)$/.test(error.field))]
-}
-
-const embedding = new WeakMap<Schema, boolean>()
-
-/** If there may be such an object anywhere below; mostly not, and then nothing is walked. */
-function embeds(schema: Schema): boolean {
-  let known = embedding.get(schema)
-  if (known === undefined) {
-    const below = [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties]
-    known =
-      schema.embeddedResource === true ||
-      (schema.definition === undefined && below.some((one) => one !== undefined && embeds(one)))
-    embedding.set(schema, known)
-  }
-  return known
 }

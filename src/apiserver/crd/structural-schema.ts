@@ -42,7 +42,11 @@ export function customSchemas(props: JSONSchemaProps): CustomSchemas {
   const root = toSchema(props)
   const own = root.properties ?? {}
   const shape = { ...root, properties: withoutPrototype({ ...own, ...typeMeta(own), metadata: objectMeta() }) }
-  const rules = { ...root, properties: withoutPrototype({ ...own, metadata: own.metadata ?? { type: 'object' } }) }
+  const rules: Schema = {
+    ...root,
+    properties: withoutPrototype({ ...own, metadata: own.metadata ?? { type: 'object' } }),
+  }
+  if (embeds(root)) embedding.add(rules)
   return { shape, rules }
 }
 
@@ -62,7 +66,20 @@ function toSchema(props: JSONSchemaProps): Schema {
   else if (others) schema.additionalProperties = toSchema(others)
   addCombinations(schema, props)
   addExtensions(schema, props)
+  if (schema.embeddedResource || childrenOf(schema).some(embeds)) embedding.add(schema)
   return schema
+}
+
+const embedding = new WeakSet<Schema>()
+
+/** If there may be a whole object anywhere below; mostly not. */
+export const embeds = (schema: Schema): boolean => embedding.has(schema)
+
+function childrenOf({ properties, items, additionalProperties }: Schema): Schema[] {
+  const below = properties ? Object.values(properties) : []
+  if (items) below.push(items)
+  if (additionalProperties) below.push(additionalProperties)
+  return below
 }
 
 function addCombinations(schema: Mutable<Schema>, props: JSONSchemaProps): void {

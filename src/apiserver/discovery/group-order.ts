@@ -1,4 +1,5 @@
 import type { Kind } from '../../api/kind.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
 
 /** The groups of the server itself, as upstream orders them; others follow by name. */
 const GROUP_ORDER: readonly string[] = [
@@ -61,8 +62,8 @@ export interface LocalPriorities {
 export function groupsOf(kinds: Iterable<Kind>): Group[] {
   const groups = new Map<string, Map<string, Kind[]>>()
   for (const kind of kinds) {
-    const versions = groups.get(kind.group) ?? new Map<string, Kind[]>()
-    groups.set(kind.group, versions.set(kind.version, [...(versions.get(kind.version) ?? []), kind]))
+    const versions = getOrCreate(groups, kind.group, () => new Map<string, Kind[]>())
+    getOrCreate(versions, kind.version, () => []).push(kind)
   }
   return [...groups]
     .sort(([a], [b]) => rankOf(a) - rankOf(b) || compareText(a, b))

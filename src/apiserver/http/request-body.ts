@@ -1,4 +1,4 @@
-import type { Kind } from '../../api/kind.ts'
+import { builtinType, type Kind } from '../../api/kind.ts'
 import { unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
 import type { PatchType } from '../../client/transport.ts'
@@ -32,7 +32,7 @@ export async function requestBody(
 const looksLikeJson = (bytes: Buffer) => bytes[0] === 0x7b
 
 /** Only built-in types have numbers for their fields. */
-export const hasProtobuf = (kind: Kind) => kind.schema.definition !== undefined
+export const hasProtobuf = (kind: Kind) => builtinType(kind) !== undefined
 
 const writableTypes = (kind: Kind) => [JSON_TYPE, YAML_TYPE, ...(hasProtobuf(kind) ? [PROTOBUF_TYPE] : [])]
 

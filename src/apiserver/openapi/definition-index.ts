@@ -1,4 +1,4 @@
-import type { Kind } from '../../api/kind.ts'
+import { builtinType, type Kind } from '../../api/kind.ts'
 import type { JsonObject } from '../../api/meta/object.ts'
 import { type CommonFields, customDefinitionName, customDefinitions } from './custom-definitions.ts'
 import type { OpenApiData } from './openapi-data.ts'
@@ -16,37 +16,57 @@ export const DELETE_OPTIONS = `${META}.DeleteOptions`
 export class DefinitionIndex {
   readonly #definitions: Map<string, JsonObject>
   readonly #byKind = new Map<string, string>()
+  /** Custom kinds by the names of their definitions, which are only made for those that a document is about. */
+  readonly #custom = new Map<string, Kind>()
+  readonly #authored = new Set<string>()
+  readonly #described: (kind: Kind) => JsonObject | undefined
+  readonly #common: CommonFields | undefined
 
   constructor(data: OpenApiData, kinds: Iterable<Kind>, described: (kind: Kind) => JsonObject | undefined) {
     this.#definitions = new Map(Object.entries(data.definitions))
-    const common = commonFieldsOf(data)
+    this.#described = described
+    this.#common = commonFieldsOf(data)
     for (const kind of kinds) {
-      const definition = kind.schema.definition
-      if (definition === undefined) this.#addCustom(kind, described(kind), common)
+      const definition = builtinType(kind)
+      if (definition === undefined) this.#addCustom(kind)
       else {
         const listDefinition = definition.slice(0, definition.lastIndexOf('.') + 1) + kind.listKind
         this.#byKind.set(keyOf(kind), definition)
-        this.#byKind.set(keyOf({ ...kind, kind: kind.listKind }), listDefinition)
+        this.#byKind.set(listKeyOf(kind), listDefinition)
       }
     }
   }
 
-  #addCustom(kind: Kind, described: JsonObject | undefined, common: CommonFields | undefined): void {
-    for (const [name, definition] of Object.entries(customDefinitions(kind, described, common))) {
-      this.#definitions.set(name, definition)
-    }
-    this.#byKind.set(keyOf(kind), customDefinitionName(kind, kind.kind))
-    this.#byKind.set(keyOf({ ...kind, kind: kind.listKind }), customDefinitionName(kind, kind.listKind))
+  #addCustom(kind: Kind): void {
+    const names = [customDefinitionName(kind, kind.kind), customDefinitionName(kind, kind.listKind)] as const
+    for (const name of names) this.#custom.set(name, kind)
+    this.#byKind.set(keyOf(kind), names[0])
+    this.#byKind.set(listKeyOf(kind), names[1])
   }
 
   get(name: string): JsonObject | undefined {
+    const kind = this.#custom.get(name)
+    if (kind !== undefined) {
+      const described = this.#described(kind)
+      const made = customDefinitions(kind, described, this.#common)
+      if (described !== undefined) this.#authored.add(customDefinitionName(kind, kind.kind))
+      for (const [one, definition] of Object.entries(made)) {
+        this.#custom.delete(one)
+        this.#definitions.set(one, definition)
+      }
+    }
     return this.#definitions.get(name)
+  }
+
+  /** Whether all but the shared fields stands as the author of a custom kind wrote it: it refers to nothing. */
+  isAuthored(name: string): boolean {
+    return this.#authored.has(name)
   }
 
   /** The definition of a kind: a served one, or a built-in that only stands in bodies (Eviction, Scale). */
   ofKind(gvk: GroupVersionKind): string | undefined {
     const known = this.#byKind.get(keyOf(gvk))
-    if (known !== undefined) return this.#definitions.has(known) ? known : undefined
+    if (known !== undefined) return this.#definitions.has(known) || this.#custom.has(known) ? known : undefined
     for (const [name, definition] of this.#definitions) {
       const kinds = definition['x-kubernetes-group-version-kind'] as GroupVersionKind[] | undefined
       if (kinds?.length === 1 && keyOf(kinds[0]!) === keyOf(gvk)) {
@@ -61,10 +81,12 @@ export class DefinitionIndex {
   closure(names: Iterable<string>): Map<string, JsonObject> {
     const found = new Map<string, JsonObject>()
     const visit = (name: string) => {
-      const definition = this.#definitions.get(name)
+      const definition = this.get(name)
       if (definition === undefined || found.has(name)) return
       found.set(name, definition)
-      for (const used of referencesIn(definition)) visit(used)
+      const used = new Set<string>()
+      findReferences(this.isAuthored(name) ? sharedFields(definition) : definition, used)
+      for (const one of used) visit(one)
     }
     for (const name of names) visit(name)
     return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -78,12 +100,19 @@ function commonFieldsOf({ definitions }: OpenApiData): CommonFields | undefined 
   return apiVersion && kind && metadata && listMetadata && { apiVersion, kind, metadata, listMetadata }
 }
 
+const listKeyOf = ({ group, version, listKind }: Kind) => `${group}/${version}/${listKind}`
 const keyOf = (gvk: GroupVersionKind) => `${gvk.group}/${gvk.version}/${gvk.kind}`
 
-function* referencesIn(node: unknown): Generator<string> {
+function findReferences(node: unknown, found: Set<string>): void {
   if (typeof node !== 'object' || node === null) return
   for (const [key, value] of Object.entries(node)) {
-    if (key === '$ref' && typeof value === 'string') yield value.slice('#/definitions/'.length)
-    else if (typeof value === 'object') yield* referencesIn(value)
+    if (key === '$ref' && typeof value === 'string') found.add(value.slice('#/definitions/'.length))
+    else if (typeof value === 'object') findReferences(value, found)
   }
+}
+
+/** The fields that all objects have. */
+export function sharedFields(definition: JsonObject): JsonObject {
+  const { apiVersion, kind, metadata } = definition.properties as JsonObject
+  return { apiVersion, kind, metadata }
 }

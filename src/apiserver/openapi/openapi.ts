@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Kind } from '../../api/kind.ts'
+import { builtinType, type Kind } from '../../api/kind.ts'
 import type { JsonObject } from '../../api/meta/object.ts'
 import { fromStructural } from './custom-definitions.ts'
 import { DefinitionIndex } from './definition-index.ts'
@@ -41,6 +41,8 @@ interface GroupVersionEntry {
   readonly kinds: readonly Kind[]
 }
 
+/** Of rendered documents. */
+const KEPT_BYTES = 64 << 20
 const NOTHING = Buffer.alloc(0)
 const JSON_TYPE = 'application/json'
 /** Asked for with `@`, which a media type may not contain, and answered without. */
@@ -56,6 +58,7 @@ export class OpenApi {
   /** By path below `/openapi/v3/`, such as `apis/apps/v1`. */
   #entries: ReadonlyMap<string, GroupVersionEntry> | undefined
   readonly #documents = new Map<string, { hash: string; body: Buffer }>()
+  readonly #hashes = new WeakMap<Kind, string>()
 
   constructor(options: OpenApiOptions) {
     this.#options = options
@@ -109,8 +112,21 @@ export class OpenApi {
     const known = this.#documents.get(key)
     if (known?.hash === hash) return known.body
     const body = await render()
-    this.#documents.set(key, { hash, body })
+    this.#keep(key, hash, body)
     return body
+  }
+
+  /** The documents made longest ago go first: with a thousand groups, all of them are more than anybody reads twice. */
+  #keep(key: string, hash: string, body: Buffer): void {
+    this.#documents.delete(key)
+    this.#documents.set(key, { hash, body })
+    let bytes = 0
+    for (const document of this.#documents.values()) bytes += document.body.length
+    for (const [oldest, document] of this.#documents) {
+      if (bytes <= KEPT_BYTES || oldest === key) return
+      bytes -= document.body.length
+      this.#documents.delete(oldest)
+    }
   }
 
   async #renderV3(kinds: readonly Kind[]): Promise<Buffer> {
@@ -150,18 +166,23 @@ export class OpenApi {
     }
     const sorted = [...byPath].sort(([a], [b]) => (a < b ? -1 : 1))
     return new Map(
-      sorted.map(([path, kinds]) => [path, { kinds, hash: hashOf(kinds.map((kind) => this.#facts(kind))) }]),
+      sorted.map(([path, kinds]) => [path, { kinds, hash: hashOf(kinds.map((kind) => this.#hashOfKind(kind))) }]),
     )
   }
 
-  /** All that a kind's part of a document follows from. */
-  #facts(kind: Kind): unknown {
-    const schema =
-      this.#options.fingerprint?.(kind) ??
-      kind.schema.definition ??
-      this.#options.described?.(kind) ??
-      fromStructural(kind.schema)
-    return [this.#options.version, operationsOf(kind), kind.listKind, schema]
+  /** A kind is never changed, only replaced: what is known to be all of it is hashed once. */
+  #hashOfKind(kind: Kind): string {
+    const known = this.#hashes.get(kind)
+    if (known !== undefined) return known
+    const schema = this.#options.fingerprint?.(kind) ?? builtinType(kind)
+    const hash = hashOf([
+      this.#options.version,
+      operationsOf(kind),
+      kind.listKind,
+      schema ?? this.#options.described?.(kind) ?? fromStructural(kind.schema),
+    ])
+    if (schema !== undefined) this.#hashes.set(kind, hash)
+    return hash
   }
 
   #wholeHash(): string {

@@ -1,4 +1,4 @@
-import type { Kind, Subresource, Verb } from '../../api/kind.ts'
+import { builtinType, type Kind, type Subresource, type Verb } from '../../api/kind.ts'
 
 export interface GroupVersionKind {
   readonly group: string
@@ -175,7 +175,7 @@ function operation(kind: Kind, form: Form, path: string, idEnd: string, gvk: Gro
     ...(form.body && { body: form.body }),
     answer: form.answer,
     listKind: kind.listKind,
-    strategicMerge: kind.schema.definition !== undefined,
+    strategicMerge: builtinType(kind) !== undefined,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../api/meta/object.ts'
-import type { DefinitionIndex } from './definition-index.ts'
+import { type DefinitionIndex, sharedFields } from './definition-index.ts'
 import type { OpenApiData, QueryParameter } from './openapi-data.ts'
 import type { Operation } from './operations.ts'
 import {
@@ -24,7 +24,7 @@ export function renderV3(
 ): JsonObject {
   const schemas: JsonObject = {}
   for (const [name, definition] of index.closure(usedDefinitions(operations, index)))
-    schemas[name] = toV3(name, definition)
+    schemas[name] = index.isAuthored(name) ? authoredToV3(definition) : toV3(name, definition)
   const shared = new Set(['pretty', ...operations.flatMap((operation) => parametersOf(operation, data).shared)])
   const parameters = [...shared].sort().map((name) => [name, queryParameter(data.parameters[name]!)])
   return {
@@ -49,6 +49,12 @@ function toV3(name: string, definition: JsonObject): JsonObject {
   if (special === undefined) return convert(definition) as JsonObject
   return { description: definition.description, ...special }
 }
+
+/** Only the fields that all objects have refer to anything; the rest may be large and stays as it is. */
+const authoredToV3 = (definition: JsonObject): JsonObject => ({
+  ...definition,
+  properties: { ...(definition.properties as JsonObject), ...(convert(sharedFields(definition)) as JsonObject) },
+})
 
 function convert(node: Json | undefined): Json | undefined {
   if (Array.isArray(node)) return node.map((item) => convert(item)!)

@@ -1,4 +1,4 @@
-import type { Kind } from '../../api/kind.ts'
+import { builtinType, type Kind } from '../../api/kind.ts'
 import { badRequest, conflict, MODIFIED_MESSAGE, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { forbidden } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
@@ -24,7 +24,7 @@ const CUSTOM_PATCH_TYPES = [
   'application/merge-patch+json',
   'application/apply-patch+yaml',
 ]
-const isCustom = (kind: Kind) => kind.schema.definition === undefined
+const isCustom = (kind: Kind) => builtinType(kind) === undefined
 
 /** PATCH: four ways to say what shall be different. */
 export async function patch(machinery: Machinery, request: ResourceRequest): Promise<Answer> {
