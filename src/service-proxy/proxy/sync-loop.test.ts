@@ -81,6 +81,15 @@ test('comparing because of others takes a small part of the time', async () => {
   expect(runs.length).toBeLessThan(15)
 })
 
+test('the first change by others is looked at soon, however long the start took', async () => {
+  const { clock, runs, loop } = loopWith(async () => clock.advance(5000))
+  loop.request(true)
+  await clock.advanceAsync(1)
+  loop.requestCompare()
+  await clock.advanceAsync(150)
+  expect(runs).toEqual(['full', 'full'])
+})
+
 test('a disposed loop does nothing more', async () => {
   const { clock, runs, loop } = loopWith(async () => {})
   loop.request()

@@ -29,7 +29,9 @@ export class SyncLoop implements AsyncDisposable {
   #isFullWanted = false
   #isStopped = false
   #retryMs = 0
-  #lastFullMs = 0
+  #isCompareWanted = false
+  /** When others may make us compare again. */
+  #nextCompareAt = 0
   #idle: (() => void)[] = []
 
   constructor(options: SyncLoopOptions) {
@@ -45,9 +47,10 @@ export class SyncLoop implements AsyncDisposable {
   /** Others changed something: look at everything, soon. */
   requestCompare(): void {
     if (this.#compareTimer || this.#isStopped) return
-    const delay = Math.max(FIRST_COMPARE_MS, this.#lastFullMs * COMPARE_SHARE)
+    const delay = Math.max(FIRST_COMPARE_MS, this.#nextCompareAt - this.#options.clock.now())
     this.#compareTimer = this.#options.clock.after(delay, () => {
       this.#compareTimer = undefined
+      this.#isCompareWanted = true
       this.request(true)
     })
     this.#compareTimer.unref()
@@ -82,12 +85,13 @@ export class SyncLoop implements AsyncDisposable {
   async #run(): Promise<void> {
     const { clock, log, sync } = this.#options
     const full = this.#isFullWanted
-    this.#isWanted = this.#isFullWanted = false
+    const isCompare = this.#isCompareWanted
+    this.#isWanted = this.#isFullWanted = this.#isCompareWanted = false
     const start = clock.now()
     try {
       await sync(full)
       this.#retryMs = 0
-      if (full) this.#lastFullMs = clock.now() - start
+      if (isCompare) this.#nextCompareAt = clock.now() + (clock.now() - start) * COMPARE_SHARE
     } catch (error) {
       this.#isWanted = this.#isFullWanted = true
       this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2 || FIRST_RETRY_MS)
