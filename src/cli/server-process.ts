@@ -39,6 +39,8 @@ export interface ServerSettings {
   readonly nodes?: number
   /** What runs the pods of these nodes. */
   readonly runtime?: NodeRuntime
+  /** The socket of runtime `cri`. */
+  readonly runtimeEndpoint?: string
   readonly proxyMode?: string
   readonly network?: string
   /** Where other machines reach the API server. */
@@ -129,6 +131,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     linux: kernelLinux(),
     proxyMode,
     network,
+    runtime: runtime === 'cri' ? (settings.runtimeEndpoint ?? '') : runtime,
     rootless: settings.isInside ?? false,
     ...(listen && nodeName && { machine: { listen, name: nodeName } }),
   })
@@ -191,7 +194,7 @@ function handlers(cluster: Cluster) {
 
 /** What the next `sampan up` without flags starts from. */
 function chosenOf(settings: ServerSettings, apiPort: number): Settings {
-  const { store, etcd, files, nodes, runtime, proxyMode, network, listen, nodeName } = settings
+  const { store, etcd, files, nodes, runtime, runtimeEndpoint, proxyMode, network, listen, nodeName } = settings
   return {
     apiPort,
     store,
@@ -199,6 +202,7 @@ function chosenOf(settings: ServerSettings, apiPort: number): Settings {
     ...(files && { files }),
     ...(nodes !== undefined && { nodes }),
     ...(runtime && { runtime }),
+    ...(runtimeEndpoint && { runtimeEndpoint }),
     ...(proxyMode && { proxyMode }),
     ...(network && { network }),
     ...(listen && { listen }),

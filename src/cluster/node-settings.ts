@@ -19,6 +19,8 @@ export interface NodeSettings {
   readonly upstreamDns: readonly string[]
   readonly proxyMode: string
   readonly network: string
+  /** `builtin` (also without), `containerd` for one of the node's own, or the `unix://` socket of a CRI runtime. */
+  readonly runtime?: string
   /** Root only in a user namespace of one user. */
   readonly rootless: boolean
   readonly labels?: Readonly<Record<string, string>>
@@ -41,6 +43,8 @@ export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(data
 export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')
 /** Also for `sampan image`, which works on it beside the node. */
 export const imagesDir = (dataDir: string) => join(dataDir, 'images')
+/** All of the node's own containerd. */
+export const containerdDir = (dataDir: string) => join(dataDir, 'containerd')
 export const clusterCaPath = (dataDir: string) => join(dataDir, 'pki', 'ca.pem')
 
 /** A node acts as three users, each with the rights of its part alone. */

@@ -22,6 +22,8 @@ export interface RealNodesOptions {
   readonly proxyMode: string
   /** How pods of different nodes reach each other: `host-gw`, `vxlan`. */
   readonly network: string
+  /** `builtin` without; also `containerd`, or the `unix://` socket of a CRI runtime. */
+  readonly runtime?: string
   /** This process is root only in a user namespace of one user. */
   readonly rootless?: boolean
   /** Other machines reach the cluster, and join it: this one is a node as they are, in its own network. */
@@ -46,7 +48,7 @@ export async function startClusterWithNodes(
   real: RealNodesOptions,
 ): Promise<Cluster> {
   const { clock = systemClock, log = silentLogger, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
-  const { count, machine, rootless = false } = real
+  const { count, machine, rootless = false, runtime = 'builtin' } = real
   const configuration: NodeConfiguration = {
     clusterCidrs: clusterCidrsFor(count),
     serviceCidrs,
@@ -73,7 +75,7 @@ export async function startClusterWithNodes(
     const server = serverUrl(nodes.gateway, Number(new URL(cluster.url!).port))
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
     const upstreamDns = upstreamDnsServers({ withLoopback: machine !== undefined })
-    await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, rootless } })
+    await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, runtime, rootless } })
   } catch (error) {
     await nodes.stop()
     await cluster?.[Symbol.asyncDispose]()

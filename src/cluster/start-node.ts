@@ -9,10 +9,6 @@ import { systemRandom } from '../base/random.ts'
 import { createHttpTransport, type HttpTransport } from '../client/http-transport.ts'
 import { connectionOf, loadKubeconfig } from '../client/kubeconfig.ts'
 import { startClusterDns } from '../cluster-dns/cluster-dns.ts'
-import { allImages } from '../container-runtime/all-images.ts'
-import { startBuiltinRuntime } from '../container-runtime/builtin-runtime.ts'
-import { hostImage } from '../container-runtime/host-image.ts'
-import { openImageStore } from '../container-runtime/image-store.ts'
 import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
 import { CLUSTER_DNS_LABEL, CLUSTER_DNS_PORT } from '../controllers/cluster-dns-service.ts'
@@ -28,14 +24,13 @@ import { startServiceProxy } from '../service-proxy/service-proxy.ts'
 import { AsyncDisposables } from './async-disposables.ts'
 import {
   clusterCaPath,
-  imagesDir,
   KUBELET_PORT,
   type NodeSettings,
   type NodeUser,
-  nodeCgroupRoot,
   nodeKubeconfigPath,
   servingCertificatePath,
 } from './node-settings.ts'
+import { startRuntime } from './start-runtime.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** A developer's disk may be nearly full and well: what counts is that pods can still write. */
@@ -98,27 +93,13 @@ async function startParts(
   removals.push(() => network.cleanup())
 
   const agents = stack.use(await startSyscallAgents(join(dataDir, 'agents')))
-  const gateway = settings.machineAddress
-  const store = await openImageStore({
+  const runtime = await startRuntime(settings, {
     ...common,
-    dir: imagesDir(dataDir),
-    agent: agents.host,
-    rootless: settings.rootless,
-    registries: gateway === undefined ? {} : { loopback: gateway, insecure: [gateway] },
-    inUse: async () => (await runtime.listContainers()).map(({ imageId }) => imageId),
+    network: sandboxNetwork(network.podNetwork),
+    agents,
+    stack,
+    removals,
   })
-  const runtime: ContainerRuntime = stack.use(
-    await startBuiltinRuntime({
-      ...common,
-      stateDir: join(dataDir, 'containers'),
-      rootless: settings.rootless,
-      network: sandboxNetwork(network.podNetwork),
-      images: allImages(hostImage(imagesDir(dataDir)), store),
-      cgroupRoot: nodeCgroupRoot(dataDir),
-    }),
-  )
-
-  await store.collect()
 
   const mounter = kernelMounter(agents)
   const rootDir = join(dataDir, 'kubelet')
@@ -187,7 +168,7 @@ async function transportOf(dataDir: string, user: NodeUser): Promise<HttpTranspo
 /** The runtime's words for the pod network. */
 function sandboxNetwork(network: PodNetwork): SandboxNetwork {
   return {
-    async attach({ sandboxId, metadata, portMappings, annotations }) {
+    async attach({ sandboxId, metadata, portMappings, annotations, netnsPath: made }) {
       const hostPorts = portMappings
         .filter(({ hostPort }) => hostPort > 0)
         .map(({ protocol, hostPort, containerPort, hostIp }) => ({
@@ -198,7 +179,15 @@ function sandboxNetwork(network: PodNetwork): SandboxNetwork {
         }))
       const { namespace, name, uid } = metadata
       const bandwidth = bandwidthOf(annotations)
-      const { netnsPath, addresses } = await network.attach({ namespace, name, uid, sandboxId, hostPorts, bandwidth })
+      const { netnsPath, addresses } = await network.attach({
+        namespace,
+        name,
+        uid,
+        sandboxId,
+        hostPorts,
+        bandwidth,
+        ...(made !== undefined && { netnsPath: made }),
+      })
       return { netnsPath, ips: addresses }
     },
     detach: (sandboxId) => network.detach(sandboxId),

@@ -1,10 +1,12 @@
 /** A runtime that runs elsewhere on this machine, behind a socket that speaks CRI v1: containerd, CRI-O. */
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { Images } from './all-images.ts'
 import { Connection } from './cri/connection.ts'
 import { CriRuntime } from './cri/cri-runtime.ts'
 import { isUnimplemented } from './cri/errors.ts'
 import { CriEvents } from './cri/events.ts'
+import { HostImageOnCri } from './cri/host-image.ts'
 import { CriImages, type ImportArchive } from './cri/images.ts'
 import { CGROUP_DRIVER_SYSTEMD } from './cri/messages/runtime.ts'
 import { METHOD } from './cri/methods.ts'
@@ -23,6 +25,8 @@ export interface CriRuntimeOptions {
   readonly importArchive?: ImportArchive
   /** Names of images that must not be collected. */
   readonly pinned?: readonly string[]
+  /** The host image, where archives can be imported. */
+  readonly hostImage?: Images
 }
 
 /** Milliseconds in which a runtime has to answer at all. */
@@ -40,7 +44,10 @@ export async function startCriRuntime(options: CriRuntimeOptions): Promise<Conta
     const cgroups = podCgroups({ root: cgroupRoot, systemd, pause: (time) => clock.sleep(time) })
     const events = await CriEvents.start({ connection, clock, log })
     const images = new CriImages(connection, importArchive, options.pinned)
-    return new CriRuntime({ connection, events, images, cgroups, clock })
+    const parts = { connection, events, cgroups, clock }
+    if (!options.hostImage) return new CriRuntime({ ...parts, images })
+    const host = new HostImageOnCri(images, options.hostImage)
+    return new CriRuntime({ ...parts, images: host, complete: (config, sandbox) => host.complete(config, sandbox) })
   } catch (error) {
     connection.close()
     if (!(error instanceof RuntimeError)) throw error

@@ -1,6 +1,5 @@
 /** A containerd of our own, beside any other on the machine: own state, own images, pods on our pod network. */
 import { createHash } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,6 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { pauseExecutable } from '../linux/pause-program.ts'
 import { ownArchitecture } from '../linux/syscall-numbers.ts'
+import { findProgram, missingPrograms } from './containerd-programs.ts'
 import { Connection } from './cri/connection.ts'
 import { serveCni, writeCniPlugin } from './cri/containerd/cni-plugin.ts'
 import {
@@ -19,7 +19,7 @@ import {
 import { importArchive } from './cri/containerd/import-archive.ts'
 import { clearState } from './cri/containerd/left-behind.ts'
 import { ociArchive } from './cri/containerd/oci-archive.ts'
-import { ContainerdProcess, PROGRAM_FOLDERS, stopContainerd } from './cri/containerd/process.ts'
+import { ContainerdProcess, stopContainerd } from './cri/containerd/process.ts'
 import { METHOD } from './cri/methods.ts'
 import type { ImportArchive } from './cri-runtime.ts'
 import type { SandboxNetwork } from './sandbox-network.ts'
@@ -45,12 +45,8 @@ export interface PrivateContainerd extends AsyncDisposable {
   remove(): Promise<void>
 }
 
-const PROGRAMS = ['containerd', 'ctr', 'runc', 'containerd-shim-runc-v2'] as const
 const PATIENCE = 30_000
 const INTERVAL = 50
-
-/** What is not installed of what a private containerd needs. */
-export const missingPrograms = () => PROGRAMS.filter((name) => findProgram(name) === undefined)
 
 export const containerdSocket = (dir: string) => places(dir).socket
 
@@ -112,20 +108,6 @@ const claimPath = (dir: string) => path.join(dir, 'containerd.json')
 function places(dir: string): ContainerdPlaces {
   const id = createHash('sha256').update(path.resolve(dir)).digest('hex').slice(0, 12)
   return containerdPlaces(path.resolve(dir), `/run/sampan-containerd-${id}`)
-}
-
-function findProgram(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), ...PROGRAM_FOLDERS]
-  return folders.map((folder) => path.join(folder, name)).find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** It answers, and has the image that every pod begins with. */

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
+import { missingPrograms } from '../../container-runtime/containerd-programs.ts'
 import { CliError } from '../cli-error.ts'
 import {
   findServer,
@@ -37,6 +38,7 @@ interface UpOptions {
   kubeconfig?: string
   nodes?: number
   runtime?: NodeRuntime
+  containerRuntimeEndpoint?: string
   proxyMode?: string
   network?: string
   listen?: string
@@ -69,9 +71,11 @@ export function upCommand(serverEntry: string): Command {
     .addOption(
       new Option('--runtime <runtime>', 'what runs pods; simulated ones only seem to run').choices([
         'builtin',
+        'containerd',
         'simulated',
       ]),
     )
+    .option('--container-runtime-endpoint <socket>', 'unix:///… of a CRI v1 runtime to run pods with', socketArgument)
     .addOption(new Option('--proxy-mode <mode>', 'how Services are reached (default: nftables)').choices(PROXY_MODES))
     .addOption(
       new Option(
@@ -91,6 +95,7 @@ Examples:
   $ sampan up -d --name test --api-port 0       a second cluster on any free port
   $ sampan up --nodes 3                         three nodes, each in a network of its own
   $ sampan up -d --listen 192.168.1.10          other machines may join: see "sampan token create --help"
+  $ sampan up --runtime containerd              pods run by a containerd of the cluster's own
   $ sampan up --nodes 1000 --runtime simulated  with nodes on which pods only seem to run
   $ sampan up --store memory                    nothing is written to disk but certificates
   $ sampan up --store etcd://10.0.0.1:2379      the state lives in etcd (etcds:// for TLS)`,
@@ -271,25 +276,50 @@ function nodesArgument(text: string): number {
   return Number(text)
 }
 
+function socketArgument(text: string): string {
+  if (!/^unix:(\/\/)?\/./.test(text)) throw new InvalidArgumentError('The path of a socket, as unix:///run/…')
+  return text
+}
+
 /** As asked for, as last time, or one real node where that is possible. */
 function nodesOf(
   options: UpOptions,
   saved: Settings,
-): Pick<ServerSettings, 'nodes' | 'nodesOptional' | 'runtime' | 'proxyMode' | 'network'> {
+): Pick<ServerSettings, 'nodes' | 'nodesOptional' | 'runtime' | 'runtimeEndpoint' | 'proxyMode' | 'network'> {
   const why = whyNoRealNodes()
-  const runtime = options.runtime ?? saved.runtime ?? (why === undefined ? 'builtin' : 'simulated')
-  const asked = options.nodes ?? (options.runtime === undefined ? saved.nodes : (saved.nodes ?? 1))
-  if (asked && runtime === 'builtin' && why !== undefined) throw why
-  if (asked && options.runtime === undefined && saved.runtime === undefined && why !== undefined) throw why
+  const { containerRuntimeEndpoint: endpoint, runtime: named } = options
+  if (endpoint !== undefined && named !== undefined)
+    throw new CliError(`--runtime ${named} and --container-runtime-endpoint: which of them runs pods?`)
+  const chosen = endpoint === undefined ? named : 'cri'
+  const runtime = chosen ?? saved.runtime ?? (why === undefined ? 'builtin' : 'simulated')
+  const asked = options.nodes ?? (chosen === undefined ? saved.nodes : (saved.nodes ?? 1))
+  if (asked && runtime !== 'simulated' && why !== undefined) throw why
+  if (asked && chosen === undefined && saved.runtime === undefined && why !== undefined) throw why
+  if (runtime === 'containerd' || runtime === 'cri') requireRuntime(runtime)
   const proxyMode = options.proxyMode ?? saved.proxyMode
   const network = options.network ?? saved.network
   return {
     nodes: asked ?? (why === undefined ? 1 : 0),
     ...(asked === undefined && { nodesOptional: true }),
     runtime,
+    ...(runtime === 'cri' && { runtimeEndpoint: endpoint ?? saved.runtimeEndpoint ?? '' }),
     ...(proxyMode !== undefined && { proxyMode }),
     ...(network !== undefined && { network }),
   }
+}
+
+/** Said at once, not by a node that does not come up. */
+function requireRuntime(runtime: NodeRuntime): void {
+  if (process.getuid?.() !== 0)
+    throw new CliError(`nodes on ${runtime === 'cri' ? 'a CRI runtime' : runtime} need root`, [
+      'Without root the builtin runtime runs pods: sampan up --runtime builtin',
+    ])
+  const missing = runtime === 'containerd' ? missingPrograms() : []
+  if (missing.length > 0)
+    throw new CliError(`no ${missing.join(', ')} on this machine`, [
+      'Install containerd and runc (Debian, Ubuntu): apt-get install containerd runc',
+      'Or run pods with nothing installed: sampan up --runtime builtin',
+    ])
 }
 
 /** Undefined where real pods can run. */

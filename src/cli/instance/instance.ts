@@ -24,8 +24,8 @@ export interface RunningServer extends ProcessRecord {
   readonly joinedAs?: string
 }
 
-/** `builtin` runs real pods; simulated ones exist in the API only. */
-export type NodeRuntime = 'builtin' | 'simulated'
+/** What runs pods: all but `simulated`, whose pods exist in the API only, run real ones. `cri` is any CRI socket. */
+export type NodeRuntime = 'builtin' | 'containerd' | 'cri' | 'simulated'
 
 /** What the last start chose, so that the next one without flags finds the same. */
 export interface Settings {
@@ -34,6 +34,7 @@ export interface Settings {
   readonly etcd?: EtcdFiles
   readonly nodes?: number
   readonly runtime?: NodeRuntime
+  readonly runtimeEndpoint?: string
   readonly proxyMode?: string
   readonly network?: string
   /** Where other machines reach the API server; only this machine does unless given. */

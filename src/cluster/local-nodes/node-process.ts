@@ -136,7 +136,7 @@ export async function stopNode(node: Pick<NodeSettings, 'name' | 'dataDir'>, clo
       await isGone(owner, clock)
     }
   }
-  await clearNode(node.dataDir, log)
+  await clearNode(node.dataDir, clock, log)
 }
 
 async function isGone(owner: ProcessRecord, clock: Clock): Promise<boolean> {

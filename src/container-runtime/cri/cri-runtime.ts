@@ -49,6 +49,8 @@ export interface CriRuntimeParts {
   readonly images: ImageService
   readonly cgroups: PodCgroups
   readonly clock: Clock
+  /** What an image needs besides its layers. */
+  readonly complete?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Promise<ContainerConfig>
 }
 
 /** Besides the time a container has to stop. */
@@ -63,16 +65,18 @@ export class CriRuntime implements ContainerRuntime {
   readonly #cgroups: PodCgroups
   readonly #clock: Clock
   readonly #streams: CriStreams
+  readonly #complete: NonNullable<CriRuntimeParts['complete']>
   /** Limits that are set once the container runs. */
   readonly #late = new Map<string, { readonly parent: string; readonly resources: LinuxContainerResources }>()
 
-  constructor({ connection, events, images, cgroups, clock }: CriRuntimeParts) {
+  constructor({ connection, events, images, cgroups, clock, complete }: CriRuntimeParts) {
     this.images = images
     this.#connection = connection
     this.#events = events
     this.#cgroups = cgroups
     this.#clock = clock
     this.#streams = new CriStreams(connection)
+    this.#complete = complete ?? (async (config) => config)
   }
 
   async version(): Promise<RuntimeVersion> {
@@ -148,9 +152,10 @@ export class CriRuntime implements ContainerRuntime {
       stopSignal === undefined ? config.annotations : { ...config.annotations, [STOP_SIGNAL_ANNOTATION]: stopSignal }
     await mkdir(path.dirname(path.join(sandbox.logDirectory, config.logPath)), { recursive: true, mode: 0o755 })
     const parent = this.#cgroups.parentOf(sandbox.cgroupParent)
+    const completed = await this.#complete(config, sandbox)
     const { container_id: id = '' } = await this.#connection.call(METHOD.createContainer, {
       pod_sandbox_id: sandboxId,
-      config: containerMessage({ ...config, annotations }, this.#cgroups.unified(resources)),
+      config: containerMessage({ ...completed, annotations }, this.#cgroups.unified(resources)),
       sandbox_config: sandboxMessage(sandbox, parent),
     })
     if (resources.pidsLimit !== undefined) this.#late.set(id, { parent, resources })

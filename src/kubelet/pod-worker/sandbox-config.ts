@@ -5,7 +5,7 @@ import { kernelHostname, podHostname } from '../environment/hostname.ts'
 import { podLogDirectory } from './pod-paths.ts'
 import { cgroupParent, podResources } from './resources.ts'
 import { sandboxLabels } from './runtime-labels.ts'
-import { podNamespaces } from './security.ts'
+import { isPrivileged, podNamespaces } from './security.ts'
 
 export interface SandboxSettings {
   readonly dns: DnsSettings
@@ -33,6 +33,7 @@ export function sandboxConfig(
     resources: podResources(pod),
     sysctls: Object.fromEntries((pod.spec?.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
     namespaces: podNamespaces(pod),
+    privileged: isPrivileged(pod),
     ...(runtimeHandler && { runtimeHandler }),
   }
 }

@@ -28,6 +28,12 @@ export function podNamespaces({ spec }: Pod): NamespaceOptions {
   }
 }
 
+/** One of its containers is: some runtimes want to know before the first. */
+export function isPrivileged({ spec }: Pod): boolean {
+  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])]
+  return all.some(({ securityContext }) => securityContext?.privileged === true)
+}
+
 /** What a container may do: its own wishes over the pod's. */
 export function securityContext(pod: Pod, container: Container, profilesDir: string): SecurityContext {
   const shared = pod.spec?.securityContext ?? {}

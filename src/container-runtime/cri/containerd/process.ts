@@ -7,6 +7,7 @@ import type { Logger } from '../../../base/log.ts'
 import { findOwner, isAlive, type ProcessRecord } from '../../../base/process-claim.ts'
 import { processStartTime } from '../../../base/process-identity.ts'
 import { openCgroups } from '../../../linux/cgroups.ts'
+import { PROGRAM_FOLDERS } from '../../containerd-programs.ts'
 
 export interface ContainerdProcessOptions {
   readonly program: string
@@ -20,7 +21,6 @@ export interface ContainerdProcessOptions {
   readonly log: Logger
 }
 
-export const PROGRAM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 const CHECK_EVERY = 1000
 const STOP_PATIENCE = 10_000
 const STOP_INTERVAL = 20
