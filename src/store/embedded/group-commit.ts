@@ -99,21 +99,19 @@ export class GroupCommit {
     return this.#landed(change.revision).then(() => Promise.reject(conflict))
   }
 
+  /** Kept as long as the history reaches back: an array that grew by pushes would hold room for sixteen more. */
   #changesOf(writes: readonly Write[], revision: Revision): Change[] {
-    const changes: Change[] = []
-    for (const write of writes) {
-      const key = checkedKey(write.key)
-      const previous = this.#latest(key)
-      if (write.value) {
-        const value = stampedValue(write.value, write.revisionSlot, revision)
-        const entry = { key, value, revision, created: previous?.created ?? revision }
-        changes.push({ key, revision, entry, previous })
-      } else if (previous) {
-        changes.push({ key, revision, entry: undefined, previous })
-      }
-    }
+    const changes = writes.map((write) => this.#changeOf(write, revision))
     if (writes.length > 1) refuseRepeatedKeys(writes)
-    return changes
+    return changes.includes(undefined) ? changes.filter((change) => change !== undefined) : (changes as Change[])
+  }
+
+  #changeOf(write: Write, revision: Revision): Change | undefined {
+    const key = checkedKey(write.key)
+    const previous = this.#latest(key)
+    if (!write.value) return previous && { key, revision, entry: undefined, previous }
+    const value = stampedValue(write.value, write.revisionSlot, revision)
+    return { key, revision, entry: { key, value, revision, created: previous?.created ?? revision }, previous }
   }
 
   #landed(revision: Revision): Promise<Revision> {
