@@ -3,6 +3,7 @@ import { type Random, seededRandom } from '../../src/base/random.ts'
 import { ClusterState } from '../../src/scheduler/cache/cluster-state.ts'
 import { resolveProfiles } from '../../src/scheduler/configuration.ts'
 import { ClassTable } from '../../src/scheduler/framework/class-table.ts'
+import { Cycle } from '../../src/scheduler/framework/cycle.ts'
 import { decide } from '../../src/scheduler/framework/decision.ts'
 import { NominatedPods } from '../../src/scheduler/framework/nominated-pods.ts'
 import { DefaultSelectors } from '../../src/scheduler/plugins/pod-topology-spread/default-selectors.ts'
@@ -38,7 +39,7 @@ export function measureDecisions(nodeCount: number, podCount: number, mix: Mix):
     for (let i = from; i < to; i++) {
       const classified = classes.classify(pods[i]!)
       const podClass = classes.classOf(profile, classified)
-      const cycle = { data: new Map(), cluster }
+      const cycle = new Cycle(cluster)
       const decision = decide({ pod: classified, podClass, profile, cluster, nominated, cycle })
       if ('node' in decision) cluster.addPod(pods[i]!, cluster.nodeName(decision.node), classified.facts)
     }

@@ -9,6 +9,7 @@ import { ClaimUsers } from './feed/claim-users.ts'
 import { type InformedStorage, informerStorage } from './feed/informer-storage.ts'
 import { workloadLookup } from './feed/workloads.ts'
 import { type Classified, ClassTable } from './framework/class-table.ts'
+import { Cycle } from './framework/cycle.ts'
 import type { Attempt } from './framework/decision.ts'
 import { NominatedPods } from './framework/nominated-pods.ts'
 import type { Profile } from './framework/profile.ts'
@@ -62,6 +63,6 @@ export class SchedulingContext {
   attempt(pod: Classified, profile: Profile): Attempt {
     const { cluster, nominated } = this
     const podClass = this.#classes.classOf(profile, pod)
-    return { pod, podClass, profile, cluster, nominated, cycle: { data: new Map(), cluster } }
+    return { pod, podClass, profile, cluster, nominated, cycle: new Cycle(cluster) }
   }
 }

@@ -9,6 +9,8 @@ export interface CounterScope {
   countOf(profile: PodProfile): number
   /** Nodes whose pods count; all if absent. Asked again when the node changes. */
   includes?(node: number): boolean
+  /** Equal for scopes of one topology that include the same nodes. */
+  readonly inclusion?: string
   readonly countsTerminating: boolean
 }
 
@@ -50,6 +52,15 @@ export class PodCounter {
 
   includes(node: number): boolean {
     return this.#included[node] === 1
+  }
+
+  /** Takes over which nodes are included, and no pods. Only for one that counts nothing yet. */
+  joinLike(other: PodCounter): void {
+    this.#included.set(other.#included)
+    this.#nodes = other.#nodes.slice()
+    this.counts = new Int32Array(other.counts.length)
+    this.#domains = other.#domains
+    this.#domainsAt[0] = other.#domains
   }
 
   join(node: number): void {

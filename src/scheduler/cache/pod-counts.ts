@@ -17,6 +17,8 @@ export class PodCounts {
   readonly #profiles = new Map<string, PodProfile>()
   readonly #counters = new Map<string, { readonly counter: PodCounter; users: number }>()
   readonly #carried = new Map<string, CarriedTerm>()
+  /** A counter in use for each topology and inclusion. */
+  readonly #byInclusion = new Map<string, PodCounter>()
   readonly #topology: (key: string) => Topology
   readonly #nodes: () => Iterable<number>
   readonly #capacity: () => number
@@ -103,6 +105,7 @@ export class PodCounts {
   /** After the meaning of selectors has changed (labels of a namespace) or columns have grown. No counter survives. */
   rebuild(): void {
     this.#counters.clear()
+    this.#byInclusion.clear()
     this.#unused = 0
     this.#carried.clear()
     this.carried.length = 0
@@ -120,13 +123,23 @@ export class PodCounts {
   }
 
   #newCounter(scope: CounterScope): PodCounter {
-    const counter = new PodCounter(scope, this.#capacity())
-    for (const node of this.#nodes()) counter.join(node)
+    const counter = this.#emptyCounter(scope)
     for (const profile of this.#profiles.values()) {
       const times = scope.countOf(profile)
       for (let i = 0; i < times; i++) profile.counters.push(counter)
       if (times > 0) for (const [node] of profile.nodes) counter.add(node, times * countedAt(profile, node, scope))
     }
+    return counter
+  }
+
+  /** A service has two counters and a cluster has many services: asking each node for each of them would take long. */
+  #emptyCounter(scope: CounterScope): PodCounter {
+    const counter = new PodCounter(scope, this.#capacity())
+    const key = `${scope.topology.key}|${scope.inclusion ?? ''}`
+    const like = this.#byInclusion.get(key)
+    if (like) counter.joinLike(like)
+    else for (const node of this.#nodes()) counter.join(node)
+    this.#byInclusion.set(key, counter)
     return counter
   }
 
@@ -174,6 +187,8 @@ export class PodCounts {
     }
     for (const profile of this.#profiles.values())
       profile.counters = profile.counters.filter((counter) => !unused.has(counter))
+    // These are not kept current any more.
+    for (const [key, counter] of this.#byInclusion) if (unused.has(counter)) this.#byInclusion.delete(key)
     this.#unused = 0
   }
 }

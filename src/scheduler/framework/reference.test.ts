@@ -7,6 +7,7 @@ import { DefaultSelectors } from '../plugins/pod-topology-spread/default-selecto
 import type { Storage } from '../plugins/volume-binding/storage.ts'
 import { defaultPlugins } from '../plugins.ts'
 import { ClassTable } from './class-table.ts'
+import { Cycle } from './cycle.ts'
 import { decide, walk } from './decision.ts'
 import { NominatedPods } from './nominated-pods.ts'
 import { RandomWorld } from './random-world.contract.ts'
@@ -42,7 +43,7 @@ class Subject {
     const classified = this.#classes.classify(pod)
     const podClass = this.#classes.classOf(this.#profile, classified)
     const { cluster } = this
-    const cycle = { data: new Map(), cluster }
+    const cycle = new Cycle(cluster)
     return { pod: classified, podClass, profile: this.#profile, cluster, nominated: this.#nominated, cycle }
   }
 

@@ -78,7 +78,7 @@ function compile(
     signature: `spread|${topology.key}|${pod.namespace}|${selectorText(selector)}|${inclusion?.signature ?? ''}`,
     topology,
     countOf: ({ namespace, labels }) => (namespace === pod.namespace && matchesLabels(selector, labels) ? 1 : 0),
-    ...(inclusion && { includes: inclusion.includes }),
+    ...(inclusion && { includes: inclusion.includes, inclusion: inclusion.signature }),
     countsTerminating: false,
   })
   const self = matchesLabels(selector, pod.pod.metadata.labels) ? 1 : 0
