@@ -20,6 +20,8 @@ export interface PlacedPod {
   readonly amounts: readonly number[]
 }
 
+type Vector = Pick<PlacedPod, 'resources' | 'amounts'>
+
 /** What `updatePod` found. */
 export type PodChange = 'added' | 'changed' | 'relabelled' | 'same'
 
@@ -39,6 +41,7 @@ export class ClusterState {
   readonly #podsOn: Set<PlacedPod>[] = []
   readonly #priorities = new Map<number, number>()
   readonly #namespaces = new Map<string, Labels>()
+  readonly #vectors = new WeakMap<ReadonlyMap<string, number>, Vector>()
   /** Set while something is only tried: what is undone at once needs no log. */
   #isTrial = false
 
@@ -219,15 +222,20 @@ export class ClusterState {
     return { facts, node, profile: this.counts.profileOf(facts), ...this.#vector(facts) }
   }
 
-  #vector(facts: PodFacts): { resources: number[]; amounts: number[] } {
+  /** Pods of one class share what they request. */
+  #vector({ requests }: PodFacts): Vector {
+    const known = this.#vectors.get(requests)
+    if (known) return known
     const resources = [PODS]
     const amounts = [1]
-    for (const [name, amount] of facts.requests) {
+    for (const [name, amount] of requests) {
       if (amount === 0) continue
       resources.push(this.columns.resource(name))
       amounts.push(amount)
     }
-    return { resources, amounts }
+    const vector = { resources, amounts }
+    this.#vectors.set(requests, vector)
+    return vector
   }
 
   #occupy({ facts, node, resources, amounts }: PlacedPod, sign: 1 | -1): void {
