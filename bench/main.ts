@@ -10,6 +10,7 @@ import { growthSection } from './sections/growth.ts'
 import { memorySection } from './sections/memory.ts'
 import { nodeSection } from './sections/node.ts'
 import { podNetworkSection } from './sections/pod-network.ts'
+import { podStartSection } from './sections/pod-start.ts'
 import { readSection } from './sections/read.ts'
 import { schedulerSection } from './sections/scheduler.ts'
 import { securitySection } from './sections/security.ts'
@@ -37,6 +38,7 @@ const SECTIONS: readonly Section[] = [
   schedulerSection,
   podNetworkSection,
   containerRuntimeSection,
+  podStartSection,
   nodeSection,
   controlLoopsSection,
   serviceProxySection,

@@ -1,4 +1,5 @@
 /** A containerd of our own, beside any other on the machine: own state, own images, pods on our pod network. */
+import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,6 +33,8 @@ export interface PrivateContainerdOptions {
   readonly log: Logger
   /** All its processes and pods are below this cgroup. */
   readonly cgroupRoot: string
+  /** Starts the program; for a node that is a namespace of this process, in there. */
+  readonly start?: (start: () => ChildProcess) => ChildProcess
 }
 
 /** Disposing leaves it running, for the next process to find. */
@@ -69,6 +72,7 @@ export async function startPrivateContainerd(options: PrivateContainerdOptions):
     logPath: path.join(dir, 'containerd.log'),
     claimPath: claimPath(dir),
     cgroupRoot,
+    start: options.start,
     clock,
     log,
   })

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { writeFileAtomically } from '../../../base/atomic-file.ts'
@@ -17,6 +17,8 @@ export interface ContainerdProcessOptions {
   readonly claimPath: string
   /** containerd and its shims are in a group of their own below this one. */
   readonly cgroupRoot: string
+  /** Starts the program; for a node that is a namespace of this process, in there. */
+  readonly start?: ((start: () => ChildProcess) => ChildProcess) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -64,16 +66,13 @@ export class ContainerdProcess {
   }
 
   async #spawn(): Promise<void> {
-    const { program, configuration, logPath, claimPath, cgroupRoot } = this.#options
+    const { program, configuration, logPath, claimPath, cgroupRoot, start = (run) => run() } = this.#options
     const output = openSync(logPath, 'a', 0o600)
     try {
-      const child = spawn(program, ['--config', configuration], {
-        detached: true,
-        stdio: ['ignore', output, output],
-        cwd: '/',
-        // Shims look for runc there.
-        env: { ...process.env, PATH: [process.env.PATH, ...PROGRAM_FOLDERS].join(':') },
-      })
+      // Shims look for runc in the path.
+      const env = { ...process.env, PATH: [process.env.PATH, ...PROGRAM_FOLDERS].join(':') }
+      const stdio = ['ignore' as const, output, output]
+      const child = start(() => spawn(program, ['--config', configuration], { detached: true, stdio, cwd: '/', env }))
       await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
       child.unref()
       const pid = child.pid!
