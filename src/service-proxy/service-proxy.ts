@@ -45,6 +45,7 @@ export interface ServiceProxyOptions {
   readonly serviceCIDRs?: readonly string[]
   readonly masqueradeAll?: boolean
   readonly masqueradeBit?: number
+  /** Every address in iptables mode and the primary ones in others, unless given. */
   readonly nodePortAddresses?: readonly string[] | 'primary'
   /** Of /healthz and /livez: 10256 unless given, 0 for any, 'none' for no server. */
   readonly healthPort?: number | 'none'

@@ -110,8 +110,11 @@ export class RunningProxies implements AsyncDisposable {
   }
 
   /** Who answers a pod, or how it ends. */
-  async ask(ip: string, { port = 80, from = 'P', patienceMs = PATIENCE_MS } = {}): Promise<string> {
-    const target = { source: addressOf(from, 'IPv4'), ip, port, protocol: 'TCP' } as const
+  async ask(
+    ip: string,
+    { port = 80, from = 'P', source = addressOf(from, 'IPv4'), patienceMs = PATIENCE_MS } = {},
+  ): Promise<string> {
+    const target = { source, ip, port, protocol: 'TCP' } as const
     const answer = await ask(this.network.place(from), target, patienceMs)
     return typeof answer === 'string' ? answer : answer.name
   }

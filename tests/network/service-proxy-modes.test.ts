@@ -2,8 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ProxyMode } from '../../src/service-proxy/backend.ts'
 import { BACKENDS } from '../../src/service-proxy/backends.ts'
+import { addressOf } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
+import type { ProxyVariant } from './proxy-variants.ts'
 import { RunningProxies } from './running-proxy.ts'
 
 const MODES = Object.keys(BACKENDS) as ProxyMode[]
@@ -29,6 +31,29 @@ asRoot('modes of a running service proxy', () => {
     expect(await running.answersDuring(ip, proxy.setMode(to))).toEqual(['L1', 'R1'])
     expect(proxy.mode).toBe(to)
   })
+
+  test.each<[ProxyVariant, string, string]>([
+    ['nftables', 'reject', 'reject'],
+    ['iptables-nft', 'L1', 'L1'],
+    ['iptables-legacy', 'L1', 'L1'],
+    ['userspace', 'reject', 'reject'],
+  ])(
+    '%s: a node port at 127.0.0.1 is %s, at another address of the node %s',
+    async (variant, atLoopback, elsewhere) => {
+      const ports = [{ name: 'tcp', port: 80, nodePort: 30_080 }]
+      await running.createService(['L1'], { type: 'NodePort', ports })
+      const proxy = await running.startProxy(variant)
+      const loopback = { from: 'N', source: '127.0.0.1', port: 30_080 }
+      expect(await running.ask('127.0.0.1', loopback)).toBe(atLoopback)
+      expect(await running.ask('192.168.20.1', { from: 'P', port: 30_080 })).toBe(elsewhere)
+      expect(await running.ask(addressOf('N', 'IPv4'), { from: 'E', port: 30_080 })).toBe('L1')
+      const routed = () =>
+        network.node.linux.openSysctl(network.node.namespace).read('net/ipv4/conf/all/route_localnet')
+      expect(routed()).toBe(atLoopback === 'reject' ? '0' : '1')
+      await proxy.cleanup()
+      expect(routed()).toBe('0')
+    },
+  )
 
   test('userspace: an endpoint that does not answer is passed over', async () => {
     // In the pod network, but no pod has it.

@@ -1,6 +1,7 @@
 import type { IPFamily } from '../../base/ip-address.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import type { Nftables } from '../../linux/nftables.ts'
+import type { Sysctl } from '../../linux/sysctl.ts'
 import type { BackendOptions, ProxyNode, ServiceProxyBackend } from '../backend.ts'
 import type { ServicePort, ServicePortKey } from '../service-port.ts'
 import type { ServiceTable } from '../service-table.ts'
@@ -8,6 +9,7 @@ import { watchCanaries } from './canary-watch.ts'
 import { ForeignChanges } from './foreign-changes.ts'
 import { type IptablesCommands, type IptablesVariant, machineIptables } from './iptables-commands.ts'
 import { legacyTables } from './legacy-tables.ts'
+import { localnetOf, restoreLocalnet, routeLocalnet } from './localnet.ts'
 import { Ruleset, removalOf } from './ruleset.ts'
 import { hasOwnChains, parseSaved } from './saved-rules.ts'
 import { CANARY_CHAIN, TABLES } from './skeleton.ts'
@@ -73,6 +75,7 @@ class IptablesBackend implements ServiceProxyBackend {
     for (const { commands, families } of this.#places()) {
       for (const family of families) {
         const saved = parseSaved(await commands.save(family))
+        restoreLocalnet(saved, this.#sysctl)
         if (hasOwnChains(saved)) await commands.restore(family, removalOf(saved))
       }
     }
@@ -94,13 +97,19 @@ class IptablesBackend implements ServiceProxyBackend {
     this.#foreign = undefined
   }
 
+  get #sysctl(): Sysctl {
+    return this.#options.linux.openSysctl(this.#options.namespace)
+  }
+
   async #applyAll(table: ServiceTable): Promise<ReadonlyMap<IPFamily, Ruleset>> {
     const { node } = this.#options
     const rulesets = new Map<IPFamily, Ruleset>()
     for (const family of familiesOf(node)) {
-      const ruleset = new Ruleset(family, node)
       const saved = parseSaved(await this.#commands.save(family))
+      const localnet = localnetOf(family, node, saved, this.#sysctl)
+      const ruleset = new Ruleset(family, node, localnet)
       await this.#commands.restore(family, ruleset.load(portsOf(table, family), saved))
+      routeLocalnet(localnet, this.#sysctl)
       rulesets.set(family, ruleset)
     }
     return rulesets

@@ -2,6 +2,7 @@
 import type { IPFamily } from '../../base/ip-address.ts'
 import type { ProxyNode } from '../backend.ts'
 import type { ServicePort, ServicePortKey } from '../service-port.ts'
+import type { Localnet } from './localnet.ts'
 import { type RenderedPort, renderPort } from './render-port.ts'
 import { sameChain } from './rule-form.ts'
 import { hasWantedJumps, jumpsToOwn, ownChains, type SavedTables } from './saved-rules.ts'
@@ -14,9 +15,9 @@ export class Ruleset {
   readonly #skeleton: Readonly<Record<TableName, TableChains>>
   readonly #ports = new Map<ServicePortKey, RenderedPort>()
 
-  constructor(family: IPFamily, node: ProxyNode) {
+  constructor(family: IPFamily, node: ProxyNode, localnet: Localnet) {
     this.#node = node
-    this.#skeleton = renderSkeleton(family, node)
+    this.#skeleton = renderSkeleton(family, node, localnet)
   }
 
   /** Everything that is not yet as it should be; what is saved tells. */

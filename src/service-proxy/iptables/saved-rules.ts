@@ -1,5 +1,6 @@
 /** What `iptables-save` prints, read: tables, their chains, and each chain's rules without its name. */
 import { isPortChain } from './chain-names.ts'
+import { LOCALNET_CHAIN } from './localnet.ts'
 import { JUMPS, TABLES, type TableName } from './skeleton.ts'
 
 export type SavedTables = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
@@ -21,6 +22,7 @@ export function parseSaved(text: string): SavedTables {
 }
 
 const OWN_CHAINS = new Set([
+  LOCALNET_CHAIN,
   'KUBE-SERVICES',
   'KUBE-EXTERNAL-SERVICES',
   'KUBE-NODEPORTS',

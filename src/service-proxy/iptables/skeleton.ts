@@ -1,6 +1,7 @@
 /** What stands before the first Service: the chains of the three tables, and the jumps from the kernel's own chains. */
 import { type IPFamily, parseCIDR } from '../../base/ip-address.ts'
 import type { ProxyNode } from '../backend.ts'
+import { LOCALNET_CHAIN, type Localnet, localnetRules } from './localnet.ts'
 import { comment, isOfFamily, podMatches } from './rule-text.ts'
 
 export type TableName = 'mangle' | 'filter' | 'nat'
@@ -32,11 +33,11 @@ export const MARK_FOREIGN_CHAIN = 'KUBE-MARK-FOREIGN'
 export const CANARY_CHAIN = 'KUBE-PROXY-CANARY'
 const REJECT_CHAIN = 'KUBE-PROXY-REJECT'
 
-const jump = (table: TableName, from: string, to: string, words: string, isForNew = false): Jump => ({
+const jump = (table: TableName, from: string, to: string, words = '', isForNew = false): Jump => ({
   table,
   from,
   to,
-  rule: `${isForNew ? '-m conntrack --ctstate NEW ' : ''}${comment(words)} -j ${to}`,
+  rule: `${isForNew ? '-m conntrack --ctstate NEW ' : ''}${words === '' ? '' : `${comment(words)} `}-j ${to}`,
 })
 
 const FIREWALL = 'kubernetes load balancer firewall'
@@ -45,6 +46,7 @@ const EXTERNAL = 'kubernetes externally-visible service portals'
 
 /** In the order in which packets meet them. */
 export const JUMPS: readonly Jump[] = [
+  jump('filter', 'INPUT', LOCALNET_CHAIN),
   jump('filter', 'INPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
   jump('filter', 'INPUT', 'KUBE-NODEPORTS', 'kubernetes health check service ports'),
   jump('filter', 'INPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
@@ -52,6 +54,7 @@ export const JUMPS: readonly Jump[] = [
   jump('filter', 'FORWARD', 'KUBE-FORWARD', 'kubernetes forwarding rules'),
   jump('filter', 'FORWARD', 'KUBE-SERVICES', PORTALS, true),
   jump('filter', 'FORWARD', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
+  jump('filter', 'OUTPUT', LOCALNET_CHAIN),
   jump('filter', 'OUTPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
   jump('filter', 'OUTPUT', 'KUBE-SERVICES', PORTALS, true),
   jump('filter', 'OUTPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
@@ -60,23 +63,28 @@ export const JUMPS: readonly Jump[] = [
   jump('nat', 'POSTROUTING', 'KUBE-POSTROUTING', 'kubernetes postrouting rules'),
 ]
 
-export function renderSkeleton(family: IPFamily, node: ProxyNode): Readonly<Record<TableName, TableChains>> {
+export function renderSkeleton(
+  family: IPFamily,
+  node: ProxyNode,
+  localnet: Localnet,
+): Readonly<Record<TableName, TableChains>> {
   return {
     mangle: new Map([[CANARY_CHAIN, []]]),
-    filter: filterChains(family, node),
+    filter: filterChains(family, node, localnet),
     nat: natChains(family, node),
   }
 }
 
 const markOf = (node: ProxyNode) => `0x${(2 ** node.masqueradeBit).toString(16)}`
 
-function filterChains(family: IPFamily, node: ProxyNode): TableChains {
+function filterChains(family: IPFamily, node: ProxyNode, localnet: Localnet): TableChains {
   const mark = markOf(node)
   const unknown = node.serviceCIDRs
     .filter((cidr) => isOfFamily(cidr, family))
     .map((cidr) => `${comment('not an address and port of a Service')} -d ${cidr} -j KUBE-CLUSTER-IPS`)
   return new Map([
     [CANARY_CHAIN, []],
+    [LOCALNET_CHAIN, localnetRules(localnet)],
     ['KUBE-NODEPORTS', []],
     ['KUBE-SERVICES', unknown],
     ['KUBE-EXTERNAL-SERVICES', []],
@@ -118,8 +126,6 @@ function natChains(family: IPFamily, node: ProxyNode): TableChains {
   ])
 }
 
-const LOOPBACK: Readonly<Record<IPFamily, string>> = { IPv4: '127.0.0.0/8', IPv6: '::1/128' }
-
 /** Where node ports answer; these stand last, so that an address of a Service is never taken for one of the node. */
 function nodePortJumps(family: IPFamily, { nodePortAddresses, nodeIPs }: ProxyNode): string[] {
   const words = comment('kubernetes service nodeports; NOTE: this must be the last rule in this chain')
@@ -130,7 +136,9 @@ function nodePortJumps(family: IPFamily, { nodePortAddresses, nodeIPs }: ProxyNo
   return nodePortAddresses
     .filter((cidr) => isOfFamily(cidr, family))
     .map((cidr) => {
-      const where = parseCIDR(cidr)?.prefixLength === 0 ? `! -d ${LOOPBACK[family]}` : `-d ${cidr}`
-      return `${words} -m addrtype --dst-type LOCAL ${where} -j KUBE-NODEPORTS`
+      const isAll = parseCIDR(cidr)?.prefixLength === 0
+      // IPv6 has nothing like route_localnet.
+      const where = !isAll ? ` -d ${cidr}` : family === 'IPv6' ? ' ! -d ::1/128' : ''
+      return `${words} -m addrtype --dst-type LOCAL${where} -j KUBE-NODEPORTS`
     })
 }

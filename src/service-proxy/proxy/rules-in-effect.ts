@@ -32,7 +32,11 @@ export interface RulesInEffectOptions {
   readonly facts: ProxyNode
   /** Given by hand: the Node object does not change them. */
   readonly nodeIPs?: readonly string[]
+  /** Given by hand: those of `facts` for every mode. */
+  readonly nodePortAddresses?: ProxyNode['nodePortAddresses']
 }
+
+const EVERYWHERE: readonly string[] = ['0.0.0.0/0', '::/0']
 
 /** The table, a backend, and what keeps the two together. */
 export class RulesInEffect implements AsyncDisposable {
@@ -167,7 +171,10 @@ export class RulesInEffect implements AsyncDisposable {
 
   #open(mode: ProxyMode): ServiceProxyBackend {
     const { linux, namespace, clock, log } = this.#options
-    return this.#factoryOf(mode)({ linux, ...(namespace && { namespace }), node: this.#facts, clock, log })
+    // As in kube-proxy, whose iptables mode is older than the wish to be careful.
+    const isEverywhere = mode === 'iptables' && this.#options.nodePortAddresses === undefined
+    const node = isEverywhere ? { ...this.#facts, nodePortAddresses: EVERYWHERE } : this.#facts
+    return this.#factoryOf(mode)({ linux, ...(namespace && { namespace }), node, clock, log })
   }
 
   async #sync(full: boolean): Promise<void> {
