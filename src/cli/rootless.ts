@@ -1,8 +1,12 @@
 /**
  * Without root the server lives in a user namespace, where this user is root and has a network to do with as it likes. Only
- * the API's port is outside: connections to it go in through a socket file, which both sides can open.
+ * the API's port is outside: connections to it go in through a socket file, which both sides can open. What those inside
+ * want of the world comes out through another.
  *
- *     kubectl ── 127.0.0.1:6443 ── this process ── api.sock ── server (inside) ── nodes, pods (inside)
+ *     kubectl ── 127.0.0.1:6443 ── this process ── api.sock ──── server (inside) ── nodes, pods (inside)
+ *             the world outside ── this process ── egress.sock ────────┘
+ *
+ * The two processes end together: the inner one is a child of this one, and learns of its end by a connection to it.
  */
 import { rm } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -10,12 +14,19 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { socketPath } from '../base/socket-path.ts'
+import { NODE_NETWORKS } from '../cluster/node-networks.ts'
+import { routedNetworks } from '../cluster/start-cluster-with-nodes.ts'
+import { kernelLinux } from '../linux/kernel-linux.ts'
 import { spawnInUserNamespace, UserNamespaceForbidden } from '../linux/user-namespace.ts'
 import { CliError } from './cli-error.ts'
+import { startEgress } from './egress/inside.ts'
+import { NAMESERVER } from './egress/nameservers.ts'
+import { serveOutside } from './egress/outside.ts'
 import { findServer, flagsOf, type Instance, type RunningServer } from './instance/instance.ts'
 import { type ServerSettings, type ServingCluster, serveCluster } from './server-process.ts'
 
 const apiSocketPath = (instance: Instance) => socketPath(join(instance.dataDir, 'api.sock'))
+const egressSocketPath = (instance: Instance) => socketPath(join(instance.dataDir, 'egress.sock'))
 const LOOPBACK = '127.0.0.1'
 const START_PATIENCE = 30_000
 const INTERVAL = 20
@@ -26,7 +37,8 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
   const path = apiSocketPath(instance)
   const forwarder = await forward({ host: LOOPBACK, port: settings.apiPort }, { path })
   const apiPort = (forwarder.address() as AddressInfo).port
-  const inside: ServerSettings = { ...settings, apiPort, isInside: true }
+  const inside: ServerSettings = { ...settings, apiPort, isInside: true, upstreamDns: [NAMESERVER] }
+  const outside = await serveOutside(egressSocketPath(instance), systemClock)
   try {
     const child = await spawnInUserNamespace(process.execPath, [entry, JSON.stringify(inside)], environment())
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -38,10 +50,12 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
         child.kill('SIGTERM')
         await ended
         close(forwarder)
+        await outside[Symbol.asyncDispose]()
       },
     }
   } catch (error) {
     close(forwarder)
+    await outside[Symbol.asyncDispose]()
     if (!(error instanceof UserNamespaceForbidden)) throw error
     if (!settings.nodesOptional) throw new CliError(error.message, ['For a cluster without nodes: sampan up --nodes 0'])
     log.warn('no real pods for this user', { error: error.message })
@@ -52,14 +66,22 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
 /** The other end, inside: lets connections in to the API server. */
 export async function serveInside(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
   const path = apiSocketPath(settings.instance)
+  const egress = await startEgress({
+    linux: kernelLinux(),
+    path: egressSocketPath(settings.instance),
+    inside: [...routedNetworks(settings.nodes ?? 0), NODE_NETWORKS],
+    log,
+  })
   const serving = await serveCluster(settings, log)
   await rm(path, { force: true })
   const door = await forward({ path }, { host: LOOPBACK, port: Number(new URL(serving.server.url).port) })
   return {
     server: serving.server,
+    ended: egress.abandoned,
     async [Symbol.asyncDispose]() {
       close(door)
       await serving[Symbol.asyncDispose]()
+      await egress[Symbol.asyncDispose]()
       await rm(path, { force: true })
     },
   }

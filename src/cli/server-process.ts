@@ -53,6 +53,8 @@ export interface ServerSettings {
   readonly nodesOptional?: boolean
   /** This process is in a user namespace made for it: see rootless.ts. */
   readonly isInside?: boolean
+  /** Where nodes ask for names of the rest of the world, if not where this machine does. */
+  readonly upstreamDns?: readonly string[]
 }
 
 export interface ServingCluster extends AsyncDisposable {
@@ -133,6 +135,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     network,
     runtime: runtime === 'cri' ? (settings.runtimeEndpoint ?? '') : runtime,
     rootless: settings.isInside ?? false,
+    ...(settings.upstreamDns && { upstreamDns: settings.upstreamDns }),
     ...(listen && nodeName && { machine: { listen, name: nodeName } }),
   })
 }

@@ -33,6 +33,8 @@ export interface RealNodesOptions {
     /** Of the node that this machine is. */
     readonly name: string
   }
+  /** Where DNS queries for the rest of the world go; those of this machine unless said otherwise. */
+  readonly upstreamDns?: readonly string[]
 }
 
 /** As kubelets know the API server. */
@@ -41,6 +43,13 @@ const KUBELET_CLIENT = 'kube-apiserver-kubelet-client'
 const DNS_OFFSET = 10n
 /** Routed to the nodes like the range of Services, and apart from it. */
 const LOAD_BALANCER_POOL = '10.98.0.0/24'
+
+/** The addresses of pods and Services. */
+export const routedNetworks = (nodes: number, serviceCidrs: readonly string[] = DEFAULT_SERVICE_CIDRS) => [
+  ...clusterCidrsFor(nodes),
+  ...serviceCidrs,
+  LOAD_BALANCER_POOL,
+]
 
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
@@ -74,7 +83,7 @@ export async function startClusterWithNodes(
     metrics = new KubeletMetrics({ client: cluster.client, ca, identity, clock, log })
     const server = serverUrl(nodes.gateway, Number(new URL(cluster.url!).port))
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
-    const upstreamDns = upstreamDnsServers({ withLoopback: machine !== undefined })
+    const { upstreamDns = upstreamDnsServers({ withLoopback: machine !== undefined }) } = real
     await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, runtime, rootless } })
   } catch (error) {
     await nodes.stop()

@@ -12,6 +12,7 @@ export interface LinuxCalls {
   connect(fd: number, address: Uint8Array): number
   listen(fd: number, backlog: number): number
   getsockname(fd: number, address: Uint8Array): number
+  getsockopt(fd: number, level: number, option: number, value: Uint8Array): number
   setsockopt(fd: number, level: number, option: number, value: Uint8Array): number
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number
   /** On a thread of its own: the caller must not touch `bytes` before the answer. */

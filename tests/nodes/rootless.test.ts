@@ -1,4 +1,6 @@
 /** A plain user, with no rights and nothing set up: real pods behind a Service all the same. */
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
@@ -9,47 +11,56 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { kubectl } from '../tools/kubectl.ts'
 import { CLI, eventually, Machine } from '../tools/machine.ts'
 
 const USER = 54_322
+const WORLD = '203.0.113.1'
+const MACHINE = '203.0.113.2'
 
 asRoot('without root', () => {
   let machine: Machine
   let home: string
   let program: string
   let kubectlPath: string
+  let world: OutsideWorld
   beforeAll(async () => {
     machine = new Machine()
     home = mkdtempSync(path.join(tmpdir(), 'sampan-plain-user-'))
     chmodSync(home, 0o755)
     chownSync(home, USER, USER)
     program = copyProgram(home)
+    world = await OutsideWorld.start(machine)
+    writeFileSync(path.join(home, 'resolv.conf'), `nameserver ${WORLD}\n`)
     kubectlPath = path.join(home, 'kubectl')
     copyFileSync(await kubectl('1.36'), kubectlPath)
   })
   afterAll(async () => {
+    await world?.[Symbol.asyncDispose]()
     await machine?.[Symbol.asyncDispose]()
     rmSync(home, { recursive: true, force: true })
   })
 
   const id = String(USER)
   const drop = ['--reuid', id, '--regid', id, '--clear-groups', '--bounding-set=-all', '--inh-caps=-all']
+  /** With a name server of the test's own. */
   const asUser = (...command: string[]) => {
     const env = [`HOME=${home}`, `TMPDIR=${home}`, `XDG_DATA_HOME=${home}/data`, `KUBECONFIG=${home}/kubeconfig`]
-    return machine.must('setpriv', ...drop, 'env', ...env, ...command)
+    const mount = `mount --bind ${home}/resolv.conf /etc/resolv.conf && exec "$@"`
+    return machine.must('unshare', '--mount', 'sh', '-c', mount, 'sh', 'setpriv', ...drop, 'env', ...env, ...command)
   }
   const ask = (...args: string[]) => asUser(kubectlPath, ...args)
+  const sampan = (...args: string[]) => asUser(process.execPath, program, ...args)
 
   test('pods run, and find each other by name', async () => {
-    expect(await asUser(process.execPath, program, 'up', '--detach', '--demo', '--api-port', '0')).toContain(
-      'The demo runs',
-    )
+    expect(await sampan('up', '--detach', '--demo', '--api-port', '0')).toContain('The demo runs')
     const pods = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
     expect(pods).toHaveLength(3)
     const script = "fetch('http://hostnames').then((r) => r.text()).then(console.log)"
@@ -61,8 +72,84 @@ asRoot('without root', () => {
     expect([...seen].sort()).toEqual(pods.sort())
   })
 
+  const inPod = async (script: string) => {
+    const [pod] = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
+    return (await ask('exec', pod!, '--', 'node', '--input-type=module', '-e', script)).trim()
+  }
+
+  test.each([
+    ['finds a server of the world by its name', `console.log(await (await fetch('http://example.test')).text())`],
+    ['and by its address', `console.log(await (await fetch('http://${WORLD}')).text())`],
+  ])('a pod %s', async (_what, script) => {
+    expect(await inPod(script)).toBe(`hello from ${WORLD}`)
+  })
+
+  test('much goes in and out whole', async () => {
+    const script = `
+      import { createHash } from 'node:crypto'
+      const big = Buffer.from(await (await fetch('http://${WORLD}/big')).arrayBuffer())
+      const sum = await (await fetch('http://${WORLD}', { method: 'POST', body: big })).text()
+      console.log(big.length, sum === createHash('sha256').update(big).digest('hex'))`
+    expect(await inPod(script)).toBe(`${8 * 1024 * 1024} true`)
+  })
+
+  test('one side of a connection may end before the other', async () => {
+    const script = `
+      import { connect } from 'node:net'
+      connect({ host: '${WORLD}', port: 7, allowHalfOpen: true }).on('data', (text) => console.log(String(text))).end('12345')`
+    expect(await inPod(script)).toBe('5 bytes')
+  })
+
+  test.each([
+    ['nobody listens', WORLD, 9],
+    ['the machine itself', '127.0.0.53', 80],
+  ])('a connection that is refused: %s', async (_what, host, port) => {
+    const script = `
+      import { connect } from 'node:net'
+      connect(${port}, '${host}').on('error', ({ code }) => console.log(code)).on('close', () => console.log('closed'))`
+    expect(await inPod(script)).toMatch(/^(ECONNRESET|ECONNREFUSED)\nclosed$/)
+  })
+
+  test.each([1, 1400, 9000])('a datagram of %i bytes comes back', async (length) => {
+    const script = `
+      import { createSocket } from 'node:dgram'
+      const socket = createSocket('udp4').on('message', (answer) => { console.log(answer.length); socket.close() })
+      socket.send(Buffer.alloc(${length}, 1), 7, '${WORLD}')`
+    expect(await inPod(script)).toBe(String(length))
+  })
+
+  test('a ping is answered', async () => {
+    const [pod] = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
+    expect(await ask('exec', pod!, '--', 'busybox', 'ping', '-c', '2', WORLD)).toContain('2 packets received')
+  })
+
+  test('when the outer process is killed the inner ones end, and the next start begins anew', async () => {
+    const { pid } = JSON.parse(readFileSync(path.join(home, 'data/sampan/default/server.json'), 'utf8')) as {
+      pid: number
+    }
+    const outer = Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
+    process.kill(outer, 'SIGKILL')
+    await eventually(
+      async () => processesOf(USER),
+      (left) => left.length === 0,
+    )
+    expect(await sampan('up', '--detach')).toContain('Kubernetes is up')
+    await ask('wait', '--for=condition=Ready', 'pods', '--all', '--timeout=60s')
+  })
+
+  test('whatever is killed, down leaves nothing running', async () => {
+    for (const pid of processesOf(USER)) if (isNode(pid)) process.kill(Number(pid), 'SIGKILL')
+    expect(processesOf(USER).length).toBeGreaterThan(0)
+    await sampan('down')
+    await eventually(
+      async () => processesOf(USER),
+      (left) => left.length === 0,
+    )
+    await sampan('up', '--detach')
+  })
+
   test('down leaves no process', async () => {
-    await asUser(process.execPath, program, 'down', '--delete')
+    await sampan('down', '--delete')
     await eventually(
       async () => processesOf(USER),
       (left) => left.length === 0,
@@ -70,6 +157,50 @@ asRoot('without root', () => {
     expect(readdirSync(path.join(home, 'data', 'sampan'))).toEqual([])
   })
 })
+
+/** A network beyond the machine, reached by one link, with servers in it. */
+class OutsideWorld implements AsyncDisposable {
+  readonly #machine: Machine
+  readonly #namespace: NetworkNamespace
+  #servers: ChildProcess | undefined
+
+  private constructor(machine: Machine) {
+    this.#machine = machine
+    this.#namespace = machine.linux.namespaces.create(`world-${process.pid}`)
+  }
+
+  static async start(machine: Machine): Promise<OutsideWorld> {
+    const world = new OutsideWorld(machine)
+    const { linux, namespace } = machine
+    using here = linux.openRtnetlink(namespace)
+    using there = linux.openRtnetlink(world.#namespace)
+    const link = here.addLink({
+      kind: 'veth',
+      name: 'world',
+      up: true,
+      peer: { name: 'eth0', namespace: world.#namespace },
+    })
+    here.addAddress({ link: link.index, address: `${MACHINE}/24` })
+    const eth0 = there.link('eth0')!.index
+    there.changeLink(eth0, { up: true })
+    there.addAddress({ link: eth0, address: `${WORLD}/24` })
+    // As most distributions have it: everybody may ping.
+    linux.openSysctl(namespace).write('net/ipv4/ping_group_range', '0 2147483647')
+    const script = path.join(import.meta.dirname, 'outside-world.mjs')
+    world.#servers = machine.spawn(process.execPath, [script, WORLD], world.#namespace)
+    await once(world.#servers.stdout!, 'data')
+    return world
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#servers?.kill('SIGKILL')
+    this.#namespace[Symbol.dispose]()
+    this.#machine.linux.namespaces.delete(this.#namespace.name)
+  }
+}
+
+/** A process of Sampan, not one of a pod. */
+const isNode = (pid: string) => /sampan-(node|server)\.js/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
 
 /** The checkout may be in a folder that only root can read: the user gets the package as npm would install it. */
 function copyProgram(home: string): string {

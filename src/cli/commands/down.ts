@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/log.ts'
 import { isAlive } from '../../base/process-claim.ts'
+import { removeTree } from '../../base/remove-tree.ts'
 import { kubeconfigPaths } from '../../client/kubeconfig.ts'
 import { CliError } from '../cli-error.ts'
 import {
@@ -90,7 +90,7 @@ async function tellOfState(instance: Instance, remove: boolean): Promise<void> {
     throw new CliError(`${instance.dataDir} does not look like the data of a cluster; it was left alone`)
   }
   const { store = '' } = await readSettings(instance)
-  await rm(instance.dataDir, { recursive: true, force: true })
+  await removeTree(instance.dataDir)
   say(`  ${shortPath(instance.dataDir)} deleted`)
   if (store.startsWith('etcd')) say(`  what is in ${store} was left alone`)
 }
@@ -100,7 +100,7 @@ async function looksLikeOurs(directory: string): Promise<boolean> {
   const { readdir } = await import('node:fs/promises')
   const names = await readdir(directory).catch(() => [])
   const ours =
-    /^(pki|store|store\.before-.*|settings\.json|join\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock|nodes)$/
+    /^(pki|store|store\.before-.*|settings\.json|join\.json|server\.json|admin\.kubeconfig|server\.log(\.1)?|control\.sock|api\.sock|egress\.sock|nodes)$/
   return names.every((name) => ours.test(name))
 }
 

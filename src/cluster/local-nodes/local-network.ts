@@ -10,6 +10,7 @@ import type { Linux } from '../../linux/linux.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValues } from '../../linux/nft-values.ts'
 import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
+import { NODE_NETWORKS } from '../node-networks.ts'
 
 export interface LocalNetworkOptions {
   readonly linux: Linux
@@ -26,8 +27,8 @@ export interface LocalNode {
   readonly address: string
 }
 
-/** Where node networks are looked for: the first /24 that overlaps nothing this machine knows. */
-const CANDIDATES = Array.from({ length: 256 }, (_, third) => `172.30.${third}.0/24`)
+/** The first /24 that overlaps nothing this machine knows. */
+const CANDIDATES = Array.from({ length: 256 }, (_, third) => `${NODE_NETWORKS.split('.', 2).join('.')}.${third}.0/24`)
 const FORWARDING = 'net/ipv4/ip_forward'
 const PREFIX = 24
 
@@ -157,7 +158,7 @@ function freeSubnet(network: Rtnetlink): string {
   const texts = [...network.addresses().map(({ address }) => address), ...network.routes().map((r) => r.destination)]
   const taken = texts.map((text) => parseCIDR(text)).filter((range) => range && range.prefixLength > 0)
   const free = CANDIDATES.find((candidate) => !taken.some((range) => cidrsOverlap(range!, parseCIDR(candidate)!)))
-  if (!free) throw new Error('no free network in 172.30.0.0/16 for the nodes: remove unused ones')
+  if (!free) throw new Error(`no free network in ${NODE_NETWORKS} for the nodes: remove unused ones`)
   return free
 }
 

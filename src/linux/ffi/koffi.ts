@@ -7,6 +7,7 @@ const SIGNATURES = {
   connect: 'int connect(int fd, void *address, uint32_t length)',
   listen: 'int listen(int fd, int backlog)',
   getsockname: 'int getsockname(int fd, void *address, void *length)',
+  getsockopt: 'int getsockopt(int fd, int level, int option, void *value, void *length)',
   setsockopt: 'int setsockopt(int fd, int level, int option, void *value, uint32_t length)',
   send: 'int64_t send(int fd, void *bytes, size_t length, int flags)',
   recv: 'int64_t recv(int fd, void *bytes, size_t length, int flags)',
@@ -40,6 +41,8 @@ export function koffiCalls(koffi: typeof Koffi): LinuxCalls {
     connect: (fd, address) => answer(libc.connect(fd, address, address.length)),
     listen: (fd, backlog) => answer(libc.listen(fd, backlog)),
     getsockname: (fd, address) => answer(libc.getsockname(fd, address, new Uint32Array([address.length]))),
+    getsockopt: (fd, level, option, value) =>
+      answer(libc.getsockopt(fd, level, option, value, new Uint32Array([value.length]))),
     setsockopt: (fd, level, option, value) => answer(libc.setsockopt(fd, level, option, value, value.length)),
     recv: (fd, bytes, flags) => answer(libc.recv(fd, bytes, bytes.length, flags)),
     close: (fd) => answer(libc.close(fd)),

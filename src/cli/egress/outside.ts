@@ -1,0 +1,96 @@
+/**
+ * The outer side of the wall: an ordinary process of the user, which does for those inside what they cannot do themselves.
+ * Whoever can open the socket may ask; that is this user alone, and may connect anywhere anyway.
+ *
+ *     tcp <host> <port>    "ok" or "no <reason>"; then the bytes of the connection, both ways
+ *     datagrams            frames, both ways
+ *     lifeline             nothing; its end tells the inner side that this process has gone
+ */
+import { rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import { parseIP } from '../../base/ip-address.ts'
+import { DatagramReader, encodeDatagram } from './datagram.ts'
+import { join } from './join.ts'
+import { NAMESERVER, nameservers } from './nameservers.ts'
+import { OutsideDatagrams } from './outside-datagrams.ts'
+import { readLine } from './read-line.ts'
+
+export async function serveOutside(path: string, clock: Clock): Promise<AsyncDisposable> {
+  await rm(path, { force: true })
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket)).on('error', () => {})
+    void serve(socket, clock).catch(() => socket.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ path, readableAll: false, writableAll: false }, resolve)
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of open) socket.destroy()
+      await closed
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function serve(socket: Socket, clock: Clock): Promise<void> {
+  const [verb, host = '', port = ''] = (await readLine(socket)).split(' ')
+  if (verb === 'tcp') dial(socket, host, Number(port))
+  else if (verb === 'datagrams') carryDatagrams(socket, clock)
+  else if (verb === 'lifeline') socket.on('end', () => socket.end()).resume()
+  else socket.destroy()
+}
+
+function dial(socket: Socket, host: string, port: number): void {
+  const place = reachable(host, port)
+  if (!place) {
+    socket.end('no EACCES\n')
+    return
+  }
+  const other = connect({ ...place, allowHalfOpen: true })
+  const refused = (error: NodeJS.ErrnoException) => socket.end(`no ${error.code}\n`)
+  socket.once('close', () => other.destroy())
+  other.once('error', refused)
+  other.once('connect', () => {
+    other.off('error', refused)
+    socket.write('ok\n')
+    join(socket, other)
+  })
+}
+
+function carryDatagrams(socket: Socket, clock: Clock): void {
+  const reader = new DatagramReader()
+  const datagrams = new OutsideDatagrams(clock, (datagram) => {
+    // Nobody waits for a datagram: what the other side is too slow for is lost.
+    if (socket.writableLength < MOST_WAITING) socket.write(encodeDatagram(datagram))
+  })
+  socket.on('data', (chunk: Buffer) => {
+    for (const datagram of reader.read(chunk)) {
+      const place = reachable(datagram.host, datagram.port)
+      if (place) datagrams.send(datagram, place)
+    }
+  })
+  socket.on('end', () => socket.end())
+  socket.on('close', () => datagrams[Symbol.dispose]())
+}
+
+const MOST_WAITING = 4 * 1024 * 1024
+
+/** Where it goes in truth: the one address of ours is the name server of this machine; its own loopback is nobody's. */
+export function reachable(host: string, port: number): { readonly host: string; readonly port: number } | undefined {
+  if (host === NAMESERVER) {
+    const [server] = port === DNS_PORT ? nameservers() : []
+    return server === undefined ? undefined : { host: server, port }
+  }
+  const ip = parseIP(host)
+  const first = Number(host.split('.')[0])
+  if (ip?.family !== 'IPv4' || first === 0 || first === 127 || first >= 224) return undefined
+  return { host, port }
+}
+
+const DNS_PORT = 53
