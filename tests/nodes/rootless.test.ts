@@ -72,6 +72,14 @@ asRoot('without root', () => {
     expect([...seen].sort()).toEqual(pods.sort())
   })
 
+  const noneLeft = () =>
+    eventually(
+      async () => processesOf(USER),
+      (left) => left.length === 0,
+    ).catch((error: unknown) => {
+      const log = (file: string) => readFileSync(path.join(home, 'data/sampan/default', file), 'utf8').slice(-2000)
+      throw new Error(`${error}\n${log('server.log')}\n${log('nodes/node-1/node.log')}`)
+    })
   const inPod = async (script: string) => {
     const [pod] = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
     return (await ask('exec', pod!, '--', 'node', '--input-type=module', '-e', script)).trim()
@@ -129,10 +137,7 @@ asRoot('without root', () => {
     }
     const outer = Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
     process.kill(outer, 'SIGKILL')
-    await eventually(
-      async () => processesOf(USER),
-      (left) => left.length === 0,
-    )
+    await noneLeft()
     expect(await sampan('up', '--detach')).toContain('Kubernetes is up')
     await ask('wait', '--for=condition=Ready', 'pods', '--all', '--timeout=60s')
   })
@@ -141,19 +146,13 @@ asRoot('without root', () => {
     for (const pid of processesOf(USER)) if (isNode(pid)) process.kill(Number(pid), 'SIGKILL')
     expect(processesOf(USER).length).toBeGreaterThan(0)
     await sampan('down')
-    await eventually(
-      async () => processesOf(USER),
-      (left) => left.length === 0,
-    )
+    await noneLeft()
     await sampan('up', '--detach')
   })
 
   test('down leaves no process', async () => {
     await sampan('down', '--delete')
-    await eventually(
-      async () => processesOf(USER),
-      (left) => left.length === 0,
-    )
+    await noneLeft()
     expect(readdirSync(path.join(home, 'data', 'sampan'))).toEqual([])
   })
 })
