@@ -6,7 +6,7 @@ import { isQualifiedName } from '../../meta/names.ts'
 import { compareQuantities, formatQuantity, milliValue, type Quantity, quantityOf } from '../../meta/quantity.ts'
 import { builtinSchema } from '../../schema/builtin.ts'
 import { canonicalizeResources, quantityIn } from './resource-list.ts'
-import { isOvercommitAllowed, validateContainerResourceName, validateResourceName } from './resource-names.ts'
+import { mayExceedRequest, validateContainerResourceName, validateResourceName } from './resource-names.ts'
 
 const LIMITS = FieldPath.root('spec').child('limits')
 const STANDARD_TYPES = new Set(['Pod', 'Container', 'PersistentVolumeClaim'])
@@ -103,7 +103,7 @@ function validateAmounts(item: LimitRangeItem, name: string, path: FieldPath): F
   }
   errors.push(...validateRatio(item, name, path.child('maxLimitRequestRatio').key(name)))
   const [limit, request] = [quantityIn(item.default, name), quantityIn(item.defaultRequest, name)]
-  if (limit && request && !isOvercommitAllowed(name) && compareQuantities(limit, request) !== 0) {
+  if (limit && request && !mayExceedRequest(name) && compareQuantities(limit, request) !== 0) {
     const message = `default value ${formatQuantity(limit)} must equal to defaultRequest value ${formatQuantity(request)} in ${name}`
     errors.push(invalid(path.child('defaultRequest').key(name), formatQuantity(request), message))
   }

@@ -9,7 +9,7 @@ import {
   parseQuantity,
   type Quantity,
 } from '../../meta/quantity.ts'
-import { isIntegerResourceName } from './resource-names.ts'
+import { isCountedWhole } from './resource-names.ts'
 
 /** Amounts by resource name: requests, limits, capacity, quota. */
 export type ResourceList = Record<string, string | number>
@@ -45,7 +45,7 @@ export function validateNonnegative(amount: Quantity | undefined, path: FieldPat
 /** An amount of a named resource: never negative, and whole where things are counted. */
 export function validateResourceAmount(name: string, amount: Quantity | undefined, path: FieldPath): FieldError[] {
   const errors = validateNonnegative(amount, path)
-  if (amount !== undefined && isIntegerResourceName(name) && milliValue(amount) % 1000 !== 0)
+  if (amount !== undefined && isCountedWhole(name) && milliValue(amount) % 1000 !== 0)
     errors.push(invalid(path, formatQuantity(amount), 'must be an integer'))
   return errors
 }

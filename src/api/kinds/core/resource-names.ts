@@ -43,9 +43,9 @@ export const isPodLevelResource = (name: string) => name === 'cpu' || name === '
 export const isStandardQuotaResource = (name: string) =>
   quotaResources.has(name) || isHugePages(name) || name.startsWith('requests.hugepages-')
 /** Things that are counted, which cannot be had in fractions. */
-export const isIntegerResourceName = (name: string) => integerResources.has(name) || isExtended(name)
+export const isCountedWhole = (name: string) => integerResources.has(name) || isExtended(name)
 /** May the limit be higher than the request? */
-export const isOvercommitAllowed = (name: string) => isNative(name) && !isHugePages(name)
+export const mayExceedRequest = (name: string) => isNative(name) && !isHugePages(name)
 
 export function validateResourceName(name: string, path: FieldPath): FieldError[] {
   const malformed = isQualifiedName(name)

@@ -28,71 +28,63 @@ const CONFLICTING = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
 ] as const
-const EXISTS_ONLY = new Set([
-  'BestEffort',
-  'NotBestEffort',
-  'Terminating',
-  'NotTerminating',
-  'CrossNamespacePodAffinity',
-])
+/** Scopes with a value to compare; all others are there or not. */
+const VALUED = new Set(['PriorityClass', 'VolumeAttributesClass'])
+const EXISTS_ONLY =
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+/** Whether the operator of a selector goes with values. */
+const TAKES_VALUES: Readonly<Record<string, boolean>> = { In: true, NotIn: true, Exists: false, DoesNotExist: false }
 
 const isKnown = (scope: string) => Object.hasOwn(RESOURCES_OF_SCOPE, scope)
+const resourcesOf = (scope: string) => (isKnown(scope) ? RESOURCES_OF_SCOPE[scope] : undefined)
 
-/** Resources of the quota that the scope says nothing about. */
-function misfits(spec: ResourceQuotaSpec, scope: string): number {
-  const fitting = isKnown(scope) ? RESOURCES_OF_SCOPE[scope] : undefined
-  // An unknown scope is reported as such; every resource is let through.
-  if (!fitting) return 0
-  return Object.keys(spec.hard ?? {}).filter((name) => isStandardQuotaResource(name) && !fitting.has(name)).length
+/** One error for each resource of the quota that a scope says nothing about; an unknown scope is told by itself. */
+const misfits = ({ hard = {} }: ResourceQuotaSpec, scope: string, error: FieldError): FieldError[] =>
+  Object.keys(hard)
+    .filter((name) => isStandardQuotaResource(name) && resourcesOf(scope)?.has(name) === false)
+    .map(() => error)
+
+const conflicts = (scopes: readonly string[], error: FieldError): FieldError[] =>
+  CONFLICTING.filter((pair) => pair.every((scope) => scopes.includes(scope))).map(() => error)
+
+export function validateScopes(spec: ResourceQuotaSpec = {}, path: FieldPath): FieldError[] {
+  const { scopes = [] } = spec
+  const error = (message: string) => invalid(path, scopes, message)
+  const ofEach = scopes.flatMap((scope) => [
+    ...(isKnown(scope) ? [] : [error('unsupported scope')]),
+    ...misfits(spec, scope, error('unsupported scope applied to resource')),
+  ])
+  return [...ofEach, ...conflicts(scopes, error('conflicting scopes'))]
 }
 
-function conflicts(scopes: ReadonlySet<string>): number {
-  return CONFLICTING.filter(([a, b]) => scopes.has(a) && scopes.has(b)).length
+export function validateScopeSelector(spec: ResourceQuotaSpec = {}, path: FieldPath): FieldError[] {
+  const { scopeSelector } = spec
+  const requirements = scopeSelector?.matchExpressions ?? []
+  const ofEach = requirements.flatMap((requirement) => [
+    ...unknownScope(requirement, path),
+    ...misfits(spec, requirement.scopeName, invalid(path, scopeSelector, 'unsupported scope applied to resource')),
+    ...wrongOperator(requirement, path),
+  ])
+  const scopes = requirements.map(({ scopeName }) => scopeName)
+  return [...ofEach, ...conflicts(scopes, invalid(path, spec.scopes, 'conflicting scopes'))]
 }
 
-export function validateScopes(spec: ResourceQuotaSpec | undefined, path: FieldPath): FieldError[] {
+const unknownScope = ({ scopeName = '' }: ScopedResourceSelectorRequirement, path: FieldPath): FieldError[] =>
+  isKnown(scopeName) ? [] : [invalid(path.child('scopeName'), scopeName, 'unsupported scope')]
+
+function wrongOperator(requirement: ScopedResourceSelectorRequirement, path: FieldPath): FieldError[] {
+  const { scopeName, operator = '', values = [] } = requirement
+  const at = path.child('operator')
   const errors: FieldError[] = []
-  const refuse = (message: string) => errors.push(invalid(path, spec?.scopes, message))
-  for (const scope of spec?.scopes ?? []) {
-    if (!isKnown(scope)) refuse('unsupported scope')
-    for (let i = misfits(spec!, scope); i > 0; i--) refuse('unsupported scope applied to resource')
-  }
-  for (let i = conflicts(new Set(spec?.scopes)); i > 0; i--) refuse('conflicting scopes')
+  if (isKnown(scopeName) && !VALUED.has(scopeName) && operator !== 'Exists')
+    errors.push(invalid(at, operator, EXISTS_ONLY))
+  const takesValues = Object.hasOwn(TAKES_VALUES, operator) ? TAKES_VALUES[operator] : undefined
+  if (takesValues === undefined) errors.push(invalid(at, operator, 'not a valid selector operator'))
+  else if (takesValues !== values.length > 0) errors.push(wrongValues(takesValues, values, path.child('values')))
   return errors
 }
 
-export function validateScopeSelector(spec: ResourceQuotaSpec | undefined, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = []
-  const expressions = spec?.scopeSelector?.matchExpressions ?? []
-  for (const expression of expressions) {
-    const scope = expression.scopeName ?? ''
-    if (!isKnown(scope)) errors.push(invalid(path.child('scopeName'), scope, 'unsupported scope'))
-    for (let i = misfits(spec!, scope); i > 0; i--)
-      errors.push(invalid(path, spec?.scopeSelector, 'unsupported scope applied to resource'))
-    errors.push(...validateOperator(expression, path))
-  }
-  const scopes = new Set(expressions.map((expression) => expression.scopeName))
-  for (let i = conflicts(scopes); i > 0; i--) errors.push(invalid(path, spec?.scopes, 'conflicting scopes'))
-  return errors
-}
-
-function validateOperator(expression: ScopedResourceSelectorRequirement, path: FieldPath): FieldError[] {
-  const { scopeName, operator = '', values = [] } = expression
-  const errors: FieldError[] = []
-  if (EXISTS_ONLY.has(scopeName) && operator !== 'Exists')
-    errors.push(
-      invalid(
-        path.child('operator'),
-        operator,
-        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
-      ),
-    )
-  if (operator === 'In' || operator === 'NotIn') {
-    const detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-    if (values.length === 0) errors.push(required(path.child('values'), detail))
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    const detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-    if (values.length > 0) errors.push(invalid(path.child('values'), values, detail))
-  } else errors.push(invalid(path.child('operator'), operator, 'not a valid selector operator'))
-  return errors
-}
+const wrongValues = (takesValues: boolean, values: readonly string[], path: FieldPath): FieldError =>
+  takesValues
+    ? required(path, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
+    : invalid(path, values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")

@@ -1,5 +1,10 @@
 import { deepEqual } from '../../../../base/deep-equal.ts'
-import type { Deployment, DeploymentSpec, DeploymentStrategy } from '../../../generated/apps-v1.ts'
+import type {
+  Deployment,
+  DeploymentSpec,
+  DeploymentStrategy,
+  RollingUpdateDeployment,
+} from '../../../generated/apps-v1.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { checkNotNegative } from '../../core/pod/pod-check.ts'
@@ -8,6 +13,7 @@ import { checkRunningTemplate, checkStatusCounts, checkTemplateLabels, checkWork
 
 const SPEC = FieldPath.root('spec')
 const STATUS = FieldPath.root('status')
+const STRATEGIES = ['Recreate', 'RollingUpdate']
 const NO_MORE = 'cannot be greater than status.replicas'
 
 export function validateDeployment(deployment: Deployment): FieldError[] {
@@ -34,22 +40,17 @@ function checkDeadline(spec: DeploymentSpec, errors: FieldError[]): void {
 }
 
 function checkStrategy(strategy: DeploymentStrategy, path: FieldPath, errors: FieldError[]): void {
-  const { type, rollingUpdate } = strategy
-  if (type === 'Recreate') {
-    if (rollingUpdate)
-      errors.push(forbidden(path.child('rollingUpdate'), "may not be specified when strategy `type` is 'Recreate'"))
-    return
-  }
-  if (type !== 'RollingUpdate') {
-    errors.push(notSupported(path, strategy, ['Recreate', 'RollingUpdate']))
-    return
-  }
+  const { type = '', rollingUpdate } = strategy
   const at = path.child('rollingUpdate')
-  if (!rollingUpdate) {
-    errors.push(required(at, 'this should be defaulted and never be nil'))
-    return
-  }
-  const { maxUnavailable, maxSurge } = rollingUpdate
+  if (!STRATEGIES.includes(type)) errors.push(notSupported(path, strategy, STRATEGIES))
+  else if (type === 'RollingUpdate' && rollingUpdate) checkRollingUpdate(rollingUpdate, at, errors)
+  else if (type === 'RollingUpdate') errors.push(required(at, 'this should be defaulted and never be nil'))
+  else if (rollingUpdate) errors.push(forbidden(at, "may not be specified when strategy `type` is 'Recreate'"))
+}
+
+/** Steps of a rollout; with neither room above nor below, none could be made. */
+function checkRollingUpdate(step: RollingUpdateDeployment, at: FieldPath, errors: FieldError[]): void {
+  const { maxUnavailable, maxSurge } = step
   checkIntOrPercent(maxUnavailable, at.child('maxUnavailable'), errors)
   checkIntOrPercent(maxSurge, at.child('maxSurge'), errors)
   if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0)

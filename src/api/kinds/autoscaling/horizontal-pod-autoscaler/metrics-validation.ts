@@ -40,68 +40,59 @@ export function validateMetric(metric: MetricSpec, path: FieldPath, errors: Fiel
       errors.push(forbidden(path.child(field), 'must populate the given metric source only'))
 }
 
+type Amount = 'value' | 'averageValue' | 'averageUtilization'
+
+/** Which amounts a source understands, and what to say, of which field, if none or too many are set. */
+interface Amounts {
+  readonly of: readonly Amount[]
+  readonly none: readonly [Amount, string]
+  readonly both?: readonly [Amount, string]
+}
+
+const OF_RESOURCE: Amounts = {
+  of: ['averageUtilization', 'averageValue'],
+  none: ['averageUtilization', 'must set either a target raw value or a target utilization'],
+  both: ['averageValue', 'may not set both a target raw value and a target utilization'],
+}
+const AMOUNTS: Readonly<Record<Field, Amounts>> = {
+  object: { of: ['value', 'averageValue'], none: ['averageValue', 'must set either a target value or averageValue'] },
+  pods: { of: ['averageValue'], none: ['averageValue', 'must specify a positive target averageValue'] },
+  external: {
+    of: ['value', 'averageValue'],
+    none: ['averageValue', 'must set either a target value for metric or a per-pod target'],
+    both: ['value', 'may not set both a target value for metric and a per-pod target'],
+  },
+  resource: OF_RESOURCE,
+  containerResource: OF_RESOURCE,
+}
+
 function checkSource(metric: MetricSpec, field: Field, path: FieldPath, errors: FieldError[]): void {
   const target = metric[field]?.target ?? ({} as MetricTarget)
   const at = path.child('target')
-  if (field === 'object') {
+  if (field === 'object')
     validateObjectReference(metric.object?.describedObject, true, path.child('describedObject'), errors)
-    checkIdentifier(metric.object?.metric, path.child('metric'), errors)
-    checkTarget(target, at, errors)
-    if (target.value === undefined && target.averageValue === undefined)
-      errors.push(required(at.child('averageValue'), 'must set either a target value or averageValue'))
-  } else if (field === 'external') {
-    checkIdentifier(metric.external?.metric, path.child('metric'), errors)
-    checkTarget(target, at, errors)
-    checkEither(target, 'value', at, errors)
-  } else if (field === 'pods') {
-    checkIdentifier(metric.pods?.metric, path.child('metric'), errors)
-    checkTarget(target, at, errors)
-    if (target.averageValue === undefined)
-      errors.push(required(at.child('averageValue'), 'must specify a positive target averageValue'))
-  } else checkResourceSource(metric, field, target, path, errors)
+  if (field === 'resource' || field === 'containerResource') checkResourceName(metric, field, path, errors)
+  else checkIdentifier(metric[field]?.metric, path.child('metric'), errors)
+  checkTarget(target, at, errors)
+  const { of, none, both } = AMOUNTS[field]
+  const given = of.filter((amount) => target[amount] !== undefined).length
+  if (given === 0) errors.push(required(at.child(none[0]), none[1]))
+  if (given > 1 && both) errors.push(forbidden(at.child(both[0]), both[1]))
 }
 
-function checkResourceSource(
+function checkResourceName(
   metric: MetricSpec,
   field: 'resource' | 'containerResource',
-  target: MetricTarget,
   path: FieldPath,
   errors: FieldError[],
 ): void {
   const name = metric[field]?.name
   if (!name) errors.push(required(path.child('name'), 'must specify a resource name'))
-  else if (field === 'containerResource') errors.push(...validateContainerResourceName(name, path.child('name')))
-  if (field === 'containerResource') {
-    const container = metric.containerResource?.container
-    if (!container) errors.push(required(path.child('container'), 'must specify a container'))
-    else refuseField(errors, path, 'container', container, isDns1123Label(container))
-  }
-  checkTarget(target, path.child('target'), errors)
-  checkEither(target, 'averageUtilization', path.child('target'), errors)
-}
-
-/** Two ways to say how much is enough; exactly one is meant. */
-function checkEither(
-  target: MetricTarget,
-  other: 'value' | 'averageUtilization',
-  path: FieldPath,
-  errors: FieldError[],
-): void {
-  const external = other === 'value'
-  const hasOther = target[other] !== undefined
-  const hasAverage = target.averageValue !== undefined
-  if (!hasOther && !hasAverage)
-    errors.push(
-      external
-        ? required(path.child('averageValue'), 'must set either a target value for metric or a per-pod target')
-        : required(path.child('averageUtilization'), 'must set either a target raw value or a target utilization'),
-    )
-  if (hasOther && hasAverage)
-    errors.push(
-      external
-        ? forbidden(path.child('value'), 'may not set both a target value for metric and a per-pod target')
-        : forbidden(path.child('averageValue'), 'may not set both a target raw value and a target utilization'),
-    )
+  if (field === 'resource') return
+  if (name) errors.push(...validateContainerResourceName(name, path.child('name')))
+  const container = metric.containerResource?.container
+  if (!container) errors.push(required(path.child('container'), 'must specify a container'))
+  else refuseField(errors, path, 'container', container, isDns1123Label(container))
 }
 
 function checkTarget(target: MetricTarget, path: FieldPath, errors: FieldError[]): void {

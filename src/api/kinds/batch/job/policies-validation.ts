@@ -4,18 +4,10 @@ import type {
   PodFailurePolicyRule,
   SuccessPolicyRule,
 } from '../../../generated/batch-v1.ts'
-import {
-  duplicate,
-  type FieldError,
-  invalid,
-  notSupported,
-  required,
-  tooLong,
-  tooMany,
-} from '../../../meta/field-error.ts'
+import { duplicate, type FieldError, invalid, required, tooLong, tooMany } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isQualifiedName } from '../../../meta/names.ts'
-import { checkNotNegative, refuseField } from '../../core/pod/pod-check.ts'
+import { checkChoice, checkNotNegative, refuseField } from '../../core/pod/pod-check.ts'
 import { countIndexes } from './indexes.ts'
 
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore']
@@ -33,6 +25,8 @@ export const invalidAt = (path: FieldPath, detail: string): FieldError => ({
   message: `Invalid value: ${detail}`,
 })
 
+const NOT_BOTH = 'both OnExitCodes and OnPodConditions is not supported'
+const ONE_OF_BOTH = 'one of OnExitCodes and OnPodConditions is required'
 const quoted = (values: readonly string[]) => `valid values: [${values.map((value) => `"${value}"`).join(' ')}]`
 
 export function validatePodFailurePolicy(spec: JobSpec, path: FieldPath, errors: FieldError[]): void {
@@ -54,17 +48,14 @@ function checkFailureRule(
   errors: FieldError[],
 ): void {
   const { action, onExitCodes, onPodConditions = [] } = rule
-  if (!action) errors.push(required(path.child('action'), quoted(ACTIONS)))
-  else if (action === 'FailIndex') {
-    if (spec.backoffLimitPerIndex === undefined)
-      errors.push(invalid(path.child('action'), action, 'requires the backoffLimitPerIndex to be set'))
-  } else if (!ACTIONS.includes(action)) errors.push(notSupported(path.child('action'), action, ACTIONS))
+  checkChoice(errors, path, 'action', action, ACTIONS, quoted(ACTIONS))
+  if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined)
+    errors.push(invalid(path.child('action'), action, 'requires the backoffLimitPerIndex to be set'))
   if (onExitCodes) checkExitCodes(onExitCodes, containers, path.child('onExitCodes'), errors)
   checkConditionPatterns(rule, path.child('onPodConditions'), errors)
-  if (onExitCodes && onPodConditions.length > 0)
-    errors.push(invalidAt(path, 'specifying both OnExitCodes and OnPodConditions is not supported'))
-  if (!onExitCodes && onPodConditions.length === 0)
-    errors.push(invalidAt(path, 'specifying one of OnExitCodes and OnPodConditions is required'))
+  const hasConditions = onPodConditions.length > 0
+  if (hasConditions !== (onExitCodes === undefined))
+    errors.push(invalidAt(path, `specifying ${hasConditions ? NOT_BOTH : ONE_OF_BOTH}`))
 }
 
 function checkConditionPatterns(rule: PodFailurePolicyRule, path: FieldPath, errors: FieldError[]): void {
@@ -73,9 +64,7 @@ function checkConditionPatterns(rule: PodFailurePolicyRule, path: FieldPath, err
   patterns.forEach((pattern, i) => {
     const { type = '', status = '' } = pattern
     refuseField(errors, path.index(i), 'type', type, isQualifiedName(type))
-    if (status === '') errors.push(required(path.index(i).child('status'), quoted(CONDITION_STATUSES)))
-    else if (!CONDITION_STATUSES.includes(status))
-      errors.push(notSupported(path.index(i).child('status'), status, CONDITION_STATUSES))
+    checkChoice(errors, path.index(i), 'status', status, CONDITION_STATUSES, quoted(CONDITION_STATUSES))
   })
 }
 
@@ -86,8 +75,7 @@ function checkExitCodes(
   errors: FieldError[],
 ): void {
   const { operator = '', containerName, values = [] } = codes
-  if (operator === '') errors.push(required(path.child('operator'), quoted(OPERATORS)))
-  else if (!OPERATORS.includes(operator)) errors.push(notSupported(path.child('operator'), operator, OPERATORS))
+  checkChoice(errors, path, 'operator', operator, OPERATORS, quoted(OPERATORS))
   if (containerName !== undefined && !containers.has(containerName))
     errors.push(
       invalid(

@@ -32,7 +32,7 @@ export function generateSelector(job: Job): void {
   spec.selector.matchLabels = { [CONTROLLER_UID]: job.metadata.uid ?? '', ...spec.selector.matchLabels }
 }
 
-export function validateGeneratedSelector(job: Job, errors: FieldError[]): void {
+export function checkOwnLabels(job: Job, errors: FieldError[]): void {
   const { spec } = job
   if (!spec?.selector || spec.manualSelector) return
   if (!job.metadata.uid) errors.push(required(METADATA.child('uid')))

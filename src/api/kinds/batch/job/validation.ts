@@ -7,7 +7,7 @@ import { compiledSelector, validateSelector } from '../../core/pod/label-selecto
 import { checkNotNegative, refuse } from '../../core/pod/pod-check.ts'
 import { validatePodTemplate } from '../../core/pod/validation.ts'
 import { validatePodFailurePolicy, validateSuccessPolicy } from './policies-validation.ts'
-import { validateGeneratedSelector } from './selector.ts'
+import { checkOwnLabels } from './selector.ts'
 
 const SPEC = FieldPath.root('spec')
 const COMPLETION_MODES = ['NonIndexed', 'Indexed']
@@ -21,7 +21,7 @@ const LIMIT_FOR_MANY = 10_000
 export function validateJob(job: Job): FieldError[] {
   const errors: FieldError[] = []
   const spec = job.spec ?? ({} as JobSpec)
-  validateGeneratedSelector(job, errors)
+  checkOwnLabels(job, errors)
   checkSelector(spec, errors)
   validateJobSpec(spec, SPEC, errors)
   checkHostname(job, spec, errors)

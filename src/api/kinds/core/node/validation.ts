@@ -1,9 +1,10 @@
 import type { Node, Taint } from '../../../generated/core-v1.ts'
-import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../../meta/field-error.ts'
+import { duplicate, type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { isCidr } from '../../../meta/ip-validation.ts'
 import { validateLabelName } from '../../../meta/labels-validation.ts'
 import { isLabelValue } from '../../../meta/names.ts'
+import { checkChoice } from '../pod/pod-check.ts'
 import { quantityIn, type ResourceList, validateResourceAmount } from '../resource-list.ts'
 
 const SPEC = FieldPath.root('spec')
@@ -31,8 +32,7 @@ function validateTaints(taints: readonly Taint[]): FieldError[] {
     errors.push(...validateLabelName(key, path.child('key')))
     const wrong = isLabelValue(value)
     if (wrong.length > 0) errors.push(invalid(path.child('value'), value, wrong.join(';')))
-    if (effect === '') errors.push(required(path.child('effect')))
-    else if (!TAINT_EFFECTS.includes(effect)) errors.push(notSupported(path.child('effect'), effect, TAINT_EFFECTS))
+    checkChoice(errors, path, 'effect', effect, TAINT_EFFECTS)
     if (seen.has(`${effect} ${key}`)) errors.push(duplicateTaint(path, taint))
     seen.add(`${effect} ${key}`)
   })

@@ -4,7 +4,7 @@ import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '../..
  * What a claim is filled from stands in `dataSource` and in its successor `dataSourceRef` (KEP-1495). Whoever sets one
  * gets both; the older field never took anything but claims and snapshots, and still drops the rest silently.
  */
-export function normalizeDataSources(spec: PersistentVolumeClaimSpec): void {
+export function fillBothDataSources(spec: PersistentVolumeClaimSpec): void {
   const { dataSource, dataSourceRef } = spec
   if (dataSource && !dataSourceRef && !isClaimOrSnapshot(dataSource)) delete spec.dataSource
   else if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource }

@@ -6,7 +6,7 @@ import { keepField, statusSubresource } from '../../../strategy.ts'
 import { printedAccessModes } from '../access-modes.ts'
 import { ageColumn, column, nameColumn, wideColumn } from '../printed-columns.ts'
 import { canonicalizeResources, printedQuantity, quantityIn } from '../resource-list.ts'
-import { normalizeDataSources } from './data-source.ts'
+import { fillBothDataSources } from './data-source.ts'
 import { validateClaimUpdate } from './update-validation.ts'
 import { validateClaim, validateClaimStatus } from './validation.ts'
 
@@ -22,11 +22,11 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   defaults,
   prepareCreate: (draft) => {
     draft.status = { phase: 'Pending' }
-    normalizeDataSources(draft.spec!)
+    fillBothDataSources(draft.spec!)
   },
   prepareUpdate: (draft, old) => {
     keepField(draft, old, 'status')
-    normalizeDataSources(draft.spec!)
+    fillBothDataSources(draft.spec!)
   },
   validate: validateClaim,
   validateUpdate: validateClaimUpdate,

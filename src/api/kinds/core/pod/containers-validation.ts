@@ -12,7 +12,7 @@ import type { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Label, isPortName, isPortNumber } from '../../../meta/names.ts'
 import { validateEnv, validateEnvFrom } from './env-validation.ts'
 import { validateLifecycle } from './handlers-validation.ts'
-import { type PodCheck, refuseField } from './pod-check.ts'
+import { checkChoice, type PodCheck, refuseField } from './pod-check.ts'
 import { validateProbes } from './probes-validation.ts'
 import { isSidecar } from './resources.ts'
 import { validateContainerResources } from './resources-validation.ts'
@@ -124,22 +124,18 @@ function checkEphemeralFields(container: EphemeralContainer, path: FieldPath, er
 /** Rules that every sort of container has. */
 function checkContainer(check: PodCheck, container: Container | EphemeralContainer, path: FieldPath): void {
   const { errors } = check
-  const { name = '', image = '', imagePullPolicy, terminationMessagePolicy } = container
+  const { name = '', image = '' } = container
   if (name === '') errors.push(required(path.child('name')))
   else refuseField(errors, path, 'name', name, isDns1123Label(name))
   // A template may leave the image to be set later, but not be all blank.
   if (image === '') errors.push(required(path.child('image')))
-  if (!terminationMessagePolicy) errors.push(required(path.child('terminationMessagePolicy')))
-  else if (!MESSAGE_POLICIES.includes(terminationMessagePolicy))
-    errors.push(notSupported(path.child('terminationMessagePolicy'), terminationMessagePolicy, MESSAGE_POLICIES))
+  checkChoice(errors, path, 'terminationMessagePolicy', container.terminationMessagePolicy, MESSAGE_POLICIES)
   if (container.ports) checkPorts(container, path.child('ports'), errors)
   if (container.env) validateEnv(container.env, path.child('env'), errors)
   if (container.envFrom) validateEnvFrom(container.envFrom, path.child('envFrom'), errors)
   if (container.volumeMounts) validateVolumeMounts(check, container, path.child('volumeMounts'))
   if (container.volumeDevices) validateVolumeDevices(check, container, path.child('volumeDevices'))
-  if (!imagePullPolicy) errors.push(required(path.child('imagePullPolicy')))
-  else if (!PULL_POLICIES.includes(imagePullPolicy))
-    errors.push(notSupported(path.child('imagePullPolicy'), imagePullPolicy, PULL_POLICIES))
+  checkChoice(errors, path, 'imagePullPolicy', container.imagePullPolicy, PULL_POLICIES)
   if (container.resources) validateContainerResources(check, container.resources, path.child('resources'))
   if (container.resizePolicy) checkResizePolicy(check, container.resizePolicy, path.child('resizePolicy'))
   if (container.securityContext)
@@ -167,9 +163,7 @@ function checkPorts(container: Container | EphemeralContainer, path: FieldPath, 
     if (!port.containerPort) errors.push(required(at.child('containerPort')))
     else refuseField(errors, at, 'containerPort', port.containerPort, isPortNumber(port.containerPort))
     if (port.hostPort) refuseField(errors, at, 'hostPort', port.hostPort, isPortNumber(port.hostPort))
-    if (!port.protocol) errors.push(required(at.child('protocol')))
-    else if (!PROTOCOLS.includes(port.protocol))
-      errors.push(notSupported(at.child('protocol'), port.protocol, PROTOCOLS))
+    checkChoice(errors, at, 'protocol', port.protocol, PROTOCOLS)
   })
 }
 

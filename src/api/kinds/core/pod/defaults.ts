@@ -8,8 +8,8 @@ import type {
   PodTemplateSpec,
   Probe,
 } from '../../../generated/core-v1.ts'
-import { isOvercommitAllowed, isPodLevelResource } from '../resource-names.ts'
-import { dropDisabledFields } from './disabled-fields.ts'
+import { isPodLevelResource, mayExceedRequest } from '../resource-names.ts'
+import { forgetFieldsOfClosedFeatures } from './disabled-fields.ts'
 import { defaultPullPolicy } from './image.ts'
 import { aggregateRequests, canonicalResources } from './resources.ts'
 import { volumeDefaults } from './volume-defaults.ts'
@@ -39,7 +39,7 @@ export function podTemplateDefaults(owner: { template?: PodTemplateSpec }): void
 
 export function podSpecDefaults(spec: PodSpec): void {
   spec.containers ??= []
-  dropDisabledFields(spec)
+  forgetFieldsOfClosedFeatures(spec)
   for (const container of spec.containers) containerDefaults(container)
   for (const container of spec.initContainers ?? []) containerDefaults(container)
   for (const container of spec.ephemeralContainers ?? []) containerDefaults(container)
@@ -117,7 +117,7 @@ function podLevelRequests(spec: PodSpec): void {
   if (!spec.resources || !limits || Object.keys(limits).length === 0) return
   const requests = { ...spec.resources.requests }
   for (const [name, sum] of aggregateRequests(spec)) {
-    if (!Object.hasOwn(requests, name) && isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] = sum
+    if (!Object.hasOwn(requests, name) && isPodLevelResource(name) && mayExceedRequest(name)) requests[name] = sum
   }
   for (const [name, limit] of Object.entries(limits)) {
     if (!Object.hasOwn(requests, name) && isPodLevelResource(name)) requests[name] = limit

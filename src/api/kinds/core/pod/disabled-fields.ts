@@ -1,7 +1,7 @@
 import type { PodSpec } from '../../../generated/core-v1.ts'
 
 /** Fields of features that v1.36 leaves off are not kept, as if they had not been sent (KEP-4671, 4960, 3257, 4317). */
-export function dropDisabledFields(spec: PodSpec): void {
+export function forgetFieldsOfClosedFeatures(spec: PodSpec): void {
   if (spec.schedulingGroup) delete spec.schedulingGroup
   for (const field of ['containers', 'initContainers', 'ephemeralContainers'] as const)
     for (const container of spec[field] ?? [])

@@ -1,5 +1,5 @@
 import type { PodSpec, Volume } from '../../../generated/core-v1.ts'
-import { type FieldError, invalid } from '../../../meta/field-error.ts'
+import { type FieldError, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 
 /** One run of validation over a pod spec: what is checked, what was found, and what every part of it may look up. */
@@ -26,6 +26,19 @@ export function refuseField(
   messages: readonly string[],
 ): void {
   if (messages.length > 0) refuse(errors, parent.child(field), value, messages)
+}
+
+/** A field of `parent` that must be one of a few words. */
+export function checkChoice(
+  errors: FieldError[],
+  parent: FieldPath,
+  field: string,
+  word: string | undefined,
+  choices: readonly string[],
+  whenBlank = '',
+): void {
+  if (!word) errors.push(required(parent.child(field), whenBlank))
+  else if (!choices.includes(word)) errors.push(notSupported(parent.child(field), word, choices))
 }
 
 export const NOT_NEGATIVE = 'must be greater than or equal to 0'

@@ -12,9 +12,9 @@ import {
   value,
 } from '../../../meta/quantity.ts'
 import {
+  isCountedWhole,
   isHugePages,
-  isIntegerResourceName,
-  isOvercommitAllowed,
+  mayExceedRequest,
   validateContainerResourceName,
   validatePodResourceName,
 } from '../resource-names.ts'
@@ -83,7 +83,7 @@ function checkRequestWithinLimit(
   if (limits?.[resource] === requests[resource]) return
   const limit = quantityIn(limits, resource)
   if (!limit) {
-    if (!isOvercommitAllowed(resource))
+    if (!mayExceedRequest(resource))
       errors.push(required(path.child('limits'), 'Limit must be set for non overcommitable resources'))
     return
   }
@@ -91,7 +91,7 @@ function checkRequestWithinLimit(
   if (order === 0) return
   const text = `${resource} limit of ${limits![resource]}`
   const shown = String(requests[resource])
-  if (!isOvercommitAllowed(resource)) errors.push(invalid(path.child('requests'), shown, `must be equal to ${text}`))
+  if (!mayExceedRequest(resource)) errors.push(invalid(path.child('requests'), shown, `must be equal to ${text}`))
   else if (order > 0) errors.push(invalid(path.child('requests'), shown, `must be less than or equal to ${text}`))
 }
 
@@ -109,7 +109,7 @@ function checkQuantity(
     return undefined
   }
   if (isNegative(quantity)) errors.push(invalid(path, text, NOT_NEGATIVE))
-  if (isIntegerResourceName(resource) && milliValue(quantity) % 1000 !== 0)
+  if (isCountedWhole(resource) && milliValue(quantity) % 1000 !== 0)
     errors.push(invalid(path, text, 'must be an integer'))
   if (isHugePages(resource) && !isMultipleOfPage(resource, quantity))
     errors.push(invalid(path, text, `${text} is not positive integer multiple of ${resource}`))

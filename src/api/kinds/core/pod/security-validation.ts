@@ -9,7 +9,7 @@ import type {
 import { duplicate, type FieldError, invalid, notSupported, required, tooLong } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { isUserId } from '../../../meta/names.ts'
-import { type PodCheck, refuse, refuseField } from './pod-check.ts'
+import { checkChoice, type PodCheck, refuse, refuseField } from './pod-check.ts'
 import { checkRelativePath } from './volume-paths.ts'
 import { validateWindowsOptions } from './windows-options-validation.ts'
 
@@ -84,9 +84,7 @@ function checkEscalation(context: SecurityContext, path: FieldPath, errors: Fiel
 
 function checkSeccomp(profile: SeccompProfile | undefined, path: FieldPath, errors: FieldError[]): void {
   if (!profile) return
-  if (!profile.type) errors.push(required(path.child('type'), 'type is required when seccompProfile is set'))
-  else if (!PROFILE_TYPES.includes(profile.type))
-    errors.push(notSupported(path.child('type'), profile.type, PROFILE_TYPES))
+  checkChoice(errors, path, 'type', profile.type, PROFILE_TYPES, 'type is required when seccompProfile is set')
   if (profile.type === 'Localhost') {
     if (!profile.localhostProfile)
       errors.push(required(path.child('localhostProfile'), 'must be set when seccomp type is Localhost'))

@@ -5,7 +5,6 @@ import {
   forbidden,
   invalid,
   notFound,
-  notSupported,
   required,
   tooLong,
 } from '../../../meta/field-error.ts'
@@ -22,15 +21,24 @@ import {
 import { validateAffinity } from './affinity-validation.ts'
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './containers-validation.ts'
 import { validateOperatingSystem, validateWindowsHostProcess } from './os-validation.ts'
-import { type PodCheck, refuse, refuseField } from './pod-check.ts'
+import { checkChoice, type PodCheck, refuse, refuseField } from './pod-check.ts'
 import { validateOverhead, validatePodResources } from './resources-validation.ts'
 import { validateTolerations, validateTopologySpread } from './scheduling-validation.ts'
 import { validatePodSecurityContext } from './security-validation.ts'
 import { validateVolumes } from './volumes-validation.ts'
 
-const RESTART_POLICIES = ['Always', 'OnFailure', 'Never']
-const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']
-const PREEMPTION_POLICIES = ['PreemptLowerPriority', 'Never']
+const POLICIES = [
+  ['restartPolicy', ['Always', 'OnFailure', 'Never'], false],
+  ['dnsPolicy', ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], false],
+  ['preemptionPolicy', ['PreemptLowerPriority', 'Never'], true],
+] as const
+const NAMES = [
+  ['serviceAccountName', isDns1123Subdomain],
+  ['nodeName', isDns1123Subdomain],
+  ['hostname', isDns1123Label],
+  ['subdomain', isDns1123Label],
+  ['priorityClassName', isDns1123Subdomain],
+] as const
 const MAX_INT32 = 2147483647
 const MAX_NAMESERVERS = 3
 const MAX_SEARCHES = 32
@@ -66,16 +74,8 @@ export function validatePodSpec(spec: PodSpec, path: FieldPath, isPod: boolean, 
 }
 
 function checkPolicies(spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
-  const { restartPolicy, dnsPolicy, preemptionPolicy } = spec
-  if (!restartPolicy) errors.push(required(path.child('restartPolicy')))
-  else if (!RESTART_POLICIES.includes(restartPolicy))
-    errors.push(notSupported(path.child('restartPolicy'), restartPolicy, RESTART_POLICIES))
-  if (!dnsPolicy) errors.push(required(path.child('dnsPolicy')))
-  else if (!DNS_POLICIES.includes(dnsPolicy))
-    errors.push(notSupported(path.child('dnsPolicy'), dnsPolicy, DNS_POLICIES))
-  if (preemptionPolicy === '') errors.push(required(path.child('preemptionPolicy')))
-  else if (preemptionPolicy !== undefined && !PREEMPTION_POLICIES.includes(preemptionPolicy))
-    errors.push(notSupported(path.child('preemptionPolicy'), preemptionPolicy, PREEMPTION_POLICIES))
+  for (const [field, choices, isOptional] of POLICIES)
+    if (!isOptional || spec[field] !== undefined) checkChoice(errors, path, field, spec[field], choices)
   const deadline = spec.activeDeadlineSeconds
   if (deadline !== undefined)
     refuseField(errors, path, 'activeDeadlineSeconds', deadline, isInRange(deadline, 1, MAX_INT32))
@@ -84,18 +84,10 @@ function checkPolicies(spec: PodSpec, path: FieldPath, errors: FieldError[]): vo
 }
 
 function checkNames(spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
-  const name = (
-    field: 'serviceAccountName' | 'nodeName' | 'priorityClassName' | 'hostname' | 'subdomain',
-    label: boolean,
-  ) => {
-    const value = spec[field]
-    if (value) refuseField(errors, path, field, value, label ? isDns1123Label(value) : isDns1123Subdomain(value))
+  for (const [field, problemsOf] of NAMES) {
+    const name = spec[field]
+    if (name) refuseField(errors, path, field, name, problemsOf(name))
   }
-  name('serviceAccountName', false)
-  name('nodeName', false)
-  name('hostname', true)
-  name('subdomain', true)
-  name('priorityClassName', false)
   if (spec.runtimeClassName !== undefined)
     refuseField(errors, path, 'runtimeClassName', spec.runtimeClassName, isDns1123Subdomain(spec.runtimeClassName))
   if (spec.hostnameOverride !== undefined) checkHostnameOverride(spec, spec.hostnameOverride, path, errors)
@@ -127,20 +119,14 @@ function checkHostPorts(check: PodCheck, path: FieldPath): void {
 }
 
 function checkDns(spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
-  const config = spec.dnsConfig
-  if (spec.dnsPolicy === 'None') {
-    if (!config) {
-      errors.push(required(path, 'must provide `dnsConfig` when `dnsPolicy` is None'))
-      return
-    }
-    if (!config.nameservers?.length) {
-      errors.push(
-        required(path.child('nameservers'), 'must provide at least one DNS nameserver when `dnsPolicy` is None'),
-      )
-      return
-    }
-  }
-  if (config) checkDnsConfig(config, path, errors)
+  const { dnsPolicy, dnsConfig } = spec
+  const isAlone = dnsPolicy === 'None'
+  if (isAlone && !dnsConfig) errors.push(required(path, 'must provide `dnsConfig` when `dnsPolicy` is None'))
+  else if (isAlone && !dnsConfig?.nameservers?.length)
+    errors.push(
+      required(path.child('nameservers'), 'must provide at least one DNS nameserver when `dnsPolicy` is None'),
+    )
+  else if (dnsConfig) checkDnsConfig(dnsConfig, path, errors)
 }
 
 function checkDnsConfig(config: PodDNSConfig, path: FieldPath, errors: FieldError[]): void {
@@ -189,10 +175,12 @@ function checkGates(spec: PodSpec, path: FieldPath, errors: FieldError[]): void 
 
 /** With users of its own a pod may not share what belongs to the host's users. */
 function checkUserNamespace(spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
-  const text = 'when `hostUsers` is false'
-  if (spec.hostNetwork) errors.push(forbidden(path.child('hostNetwork'), text))
-  if (spec.hostPID) errors.push(forbidden(path.child('HostPID'), text))
-  if (spec.hostIPC) errors.push(forbidden(path.child('HostIPC'), text))
+  for (const [field, shown] of [
+    ['hostNetwork', 'hostNetwork'],
+    ['hostPID', 'HostPID'],
+    ['hostIPC', 'HostIPC'],
+  ] as const)
+    if (spec[field]) errors.push(forbidden(path.child(shown), 'when `hostUsers` is false'))
 }
 
 function checkHostAliases(aliases: readonly HostAlias[], path: FieldPath, errors: FieldError[]): void {

@@ -111,47 +111,50 @@ const withImagesOf = (containers: Container[] | undefined, old: Container[] | un
   containers?.map((container, i) => ({ ...container, image: old?.[i]?.image }))
 
 function takeBackNarrowing(rest: PodSpec, old: PodSpec, errors: FieldError[]): void {
-  if (!deepEqual(rest.nodeSelector, old.nodeSelector)) {
-    for (const key in old.nodeSelector) {
-      if (rest.nodeSelector?.[key] === old.nodeSelector[key]) continue
-      const text = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)'
-      errors.push(invalid(SPEC.child('nodeSelector'), rest.nodeSelector, text))
-      break
-    }
-    rest.nodeSelector = old.nodeSelector
-  }
+  checkSelectorNarrowing(rest, old, errors)
+  rest.nodeSelector = old.nodeSelector
   const before = old.affinity?.nodeAffinity
   if (deepEqual(rest.affinity?.nodeAffinity, before)) return
-  checkNodeAffinityNarrowing(rest, old, errors)
+  checkTermsNarrowing(termsOf(rest), termsOf(old), errors)
   const affinity = { ...rest.affinity, nodeAffinity: before }
   const isEmpty = Object.values(affinity).every((part) => part === undefined)
   rest.affinity = isEmpty && old.affinity === undefined ? undefined : affinity
 }
 
-function checkNodeAffinityNarrowing(spec: PodSpec, old: PodSpec, errors: FieldError[]): void {
-  const key = 'requiredDuringSchedulingIgnoredDuringExecution'
-  const before = old.affinity?.nodeAffinity?.[key]?.nodeSelectorTerms ?? []
-  const after = spec.affinity?.nodeAffinity?.[key]?.nodeSelectorTerms ?? []
-  if (before.length === 0) return
-  const path = SPEC.child('affinity', 'nodeAffinity', key, 'nodeSelectorTerms')
-  if (before.length !== after.length) {
-    errors.push(invalid(path, after, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'))
-    return
-  }
-  after.forEach((term, i) => {
-    if (!onlyAdds(term, before[i]!))
-      errors.push(invalid(path.index(i), term, 'only additions are allowed (no mutations or deletions)'))
-  })
+function checkSelectorNarrowing({ nodeSelector }: PodSpec, old: PodSpec, errors: FieldError[]): void {
+  const isKept = Object.entries(old.nodeSelector ?? {}).every(([label, value]) => nodeSelector?.[label] === value)
+  if (isKept) return
+  const text = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)'
+  errors.push(invalid(SPEC.child('nodeSelector'), nodeSelector, text))
 }
 
-/** Terms of one list are joined by "and": one more makes it narrower. But an empty term selects nothing. */
-function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
-  const isEmpty = !old.matchExpressions?.length && !old.matchFields?.length
-  if (isEmpty && (term.matchExpressions?.length || term.matchFields?.length)) return false
-  for (const field of ['matchExpressions', 'matchFields'] as const) {
-    const before = old[field] ?? []
-    const after = term[field] ?? []
-    if (!before.every((expression, i) => deepEqual(expression, after[i]))) return false
-  }
-  return true
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution'
+const TERMS = SPEC.child('affinity', 'nodeAffinity', REQUIRED, 'nodeSelectorTerms')
+const termsOf = ({ affinity }: PodSpec) => affinity?.nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []
+
+/** Terms are alternatives: another one would widen the choice. Where there was none, any may come. */
+function checkTermsNarrowing(
+  terms: readonly NodeSelectorTerm[],
+  old: readonly NodeSelectorTerm[],
+  errors: FieldError[],
+): void {
+  if (old.length === 0) return
+  if (terms.length !== old.length)
+    errors.push(invalid(TERMS, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'))
+  else
+    for (const [i, term] of terms.entries())
+      if (!narrows(term, old[i]!))
+        errors.push(invalid(TERMS.index(i), term, 'only additions are allowed (no mutations or deletions)'))
+}
+
+const requirementsOf = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm) => [
+  matchExpressions,
+  matchFields,
+]
+
+/** Requirements of a term must all hold: one more, behind those that were, narrows it. An empty term selects nothing. */
+function narrows(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
+  const [after, before] = [requirementsOf(term), requirementsOf(old)]
+  if (before.flat().length === 0) return after.flat().length === 0
+  return before.every((list, which) => list.every((one, i) => deepEqual(one, after[which]![i])))
 }
