@@ -131,8 +131,10 @@ export function subjectName(subject: { commonName: string; organizations?: reado
 function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): Buffer[] {
   const ca = request.usage === 'ca'
   const usages = request.usages ?? USAGES[request.usage]
+  const bits = usages.reduce((sum, usage) => sum | (KEY_USAGE.get(usage) ?? 0), 0)
   const list = [
-    extension(EXTENSION.keyUsage, keyUsage(usages), true),
+    // One that allows nothing would make the key good for nothing; without it, the key may do what its purposes need.
+    ...(bits === 0 ? [] : [extension(EXTENSION.keyUsage, keyUsage(bits), true)]),
     extension(EXTENSION.basicConstraints, ca ? sequence(boolean(true)) : sequence(), true),
     extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(publicKey))),
     extension(EXTENSION.authorityKeyIdentifier, sequence(contextTag(0, issuer.keyId, false))),
@@ -145,9 +147,8 @@ function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: I
 }
 
 /** DER wants no zeros behind the last bit. */
-function keyUsage(usages: readonly string[]): Buffer {
-  const bits = usages.reduce((sum, usage) => sum | (KEY_USAGE.get(usage) ?? 0), 0)
-  return bits === 0 ? bitString(Buffer.alloc(0)) : bitString(Buffer.from([bits]), 31 - Math.clz32(bits & -bits))
+function keyUsage(bits: number): Buffer {
+  return bitString(Buffer.from([bits]), 31 - Math.clz32(bits & -bits))
 }
 
 export function extension(id: string, value: Buffer, critical = false): Buffer {
