@@ -15,22 +15,30 @@ export class AdmissionChain {
   }
 
   /** What was changed from outside is seen by all once more. */
-  async admit(request: AdmissionRequest): Promise<void> {
-    await this.#admitOnce(request)
-    if (beginsAgain(request)) await this.#admitOnce(request)
+  admit(request: AdmissionRequest): void | Promise<void> {
+    const pending = inOrder(this.#admitting, 'admit', request)
+    if (pending) return pending.then(() => this.#admitAgain(request))
+    return this.#admitAgain(request)
   }
 
-  async #admitOnce(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#admitting) {
-      const pending = plugin.admit!(request)
-      if (pending) await pending
-    }
+  #admitAgain(request: AdmissionRequest): void | Promise<void> {
+    if (beginsAgain(request)) return inOrder(this.#admitting, 'admit', request)
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#validating) {
-      const pending = plugin.validate!(request)
-      if (pending) await pending
-    }
+  validate(request: AdmissionRequest): void | Promise<void> {
+    return inOrder(this.#validating, 'validate', request)
+  }
+}
+
+/** Most writes meet nobody who has to wait: these go on at once. */
+function inOrder(
+  plugins: readonly AdmissionPlugin[],
+  step: 'admit' | 'validate',
+  request: AdmissionRequest,
+  from = 0,
+): void | Promise<void> {
+  for (let i = from; i < plugins.length; i++) {
+    const pending = plugins[i]![step]!(request)
+    if (pending) return Promise.resolve(pending).then(() => inOrder(plugins, step, request, i + 1))
   }
 }

@@ -24,7 +24,7 @@ export interface AdmissionRequest {
   /** Sent to the user as a `Warning` header. */
   warn(message: string): void
   /** Told to the audit log, where there is one. */
-  annotate?(key: string, value: string): void
+  readonly annotate?: ((key: string, value: string) => void) | undefined
   /**
    * Commits this in the object's transaction, and calls `release` once that has succeeded or failed. Absent where
    * nothing will be written.

@@ -103,10 +103,8 @@ function readAll(source: ServerHttp2Stream | IncomingMessage, clock: Clock): Pro
       else finish(() => requestTooLarge(`limit is ${MAX_BODY_BYTES}`))
     })
     source.on('end', () => finish())
-    // Whichever comes first when a client breaks off.
-    for (const event of ['error', 'aborted', 'close']) {
-      source.on(event, () => finish(() => badRequest('the request was aborted')))
-    }
+    // However a client breaks off, this comes of it.
+    source.on('close', () => finish(() => badRequest('the request was aborted')))
   })
 }
 

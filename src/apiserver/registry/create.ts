@@ -77,11 +77,13 @@ async function createFrom(
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
   const target = targetOf(machinery, request, draft.metadata.name)
   const admission = admissionRequest(request, storage, draft, options, reserved)
-  await machinery.admission.admit(admission)
+  const admitting = machinery.admission.admit(admission)
+  if (admitting) await admitting
   recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
   const allocation = (await allocatorOf(machinery.allocators, storage)?.create(draft)) ?? NO_ALLOCATION
   validateNew(storage, draft)
-  await machinery.admission.validate(admission)
+  const validating = machinery.admission.validate(admission)
+  if (validating) await validating
   if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
 
   const taken = () => alreadyExists(target.ref, draft.metadata.name!)
@@ -142,9 +144,12 @@ function admissionRequest(
     old: undefined,
     user: request.user,
     dryRun: options.dryRun,
-    options: admissionOptions('CreateOptions', request, options),
+    // Asked for only by policies and webhooks.
+    get options() {
+      return admissionOptions('CreateOptions', request, options)
+    },
     warn: (message) => request.warnings.push(message),
-    ...(request.annotate && { annotate: request.annotate }),
+    annotate: request.annotate,
     also: reserved.also,
   }
 }

@@ -150,11 +150,13 @@ async function storeChange(
   draft.metadata.resourceVersion = String(current.revision)
 
   const admission = admissionRequest(request, storage, draft, old, options, reserved)
-  await machinery.admission.admit(admission)
+  const admitting = machinery.admission.admit(admission)
+  if (admitting) await admitting
   recordFields({ draft, old, kind: storage, request, options, now: machinery.clock.now() })
   const allocation = await allocate(machinery, storage, subresource, draft, old)
   validateChanged(storage, subresource, draft, old)
-  await machinery.admission.validate(admission)
+  const validating = machinery.admission.validate(admission)
+  if (validating) await validating
   if (storage.warnings) request.warnings.push(...storage.warnings(draft, old))
 
   if (isUnchanged(draft, old)) return current
@@ -221,9 +223,12 @@ function admissionRequest(
     old,
     user: request.user,
     dryRun: options.dryRun,
-    options: admissionOptions(request.patchType ? 'PatchOptions' : 'UpdateOptions', request, options),
+    // Asked for only by policies and webhooks.
+    get options() {
+      return admissionOptions(request.patchType ? 'PatchOptions' : 'UpdateOptions', request, options)
+    },
     warn: (message) => request.warnings.push(message),
-    ...(request.annotate && { annotate: request.annotate }),
+    annotate: request.annotate,
     also: reserved.also,
   }
 }

@@ -83,10 +83,12 @@ async function admitBinding(
     user: request.user,
     dryRun,
     warn: (message) => request.warnings.push(message),
-    ...(request.annotate && { annotate: request.annotate }),
+    annotate: request.annotate,
   }
-  await machinery.admission.admit(admission)
-  await machinery.admission.validate(admission)
+  const admitting = machinery.admission.admit(admission)
+  if (admitting) await admitting
+  const validating = machinery.admission.validate(admission)
+  if (validating) await validating
 }
 
 /** The older door, POST bindings: the pod's name is in the body. */
