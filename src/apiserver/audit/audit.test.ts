@@ -74,7 +74,9 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 it('puts a file aside when it is full, and keeps so many', async () => {
   const path = join(directory, 'audit.log')
-  const backend = new LogBackend({ path, maxBytes: 100, maxBackups: 2 }, systemClock, silentLogger)
+  // All in one moment.
+  const clock = { ...systemClock, now: () => 1_750_000_000_000 }
+  const backend = new LogBackend({ path, maxBytes: 100, maxBackups: 2 }, clock, silentLogger)
   for (let i = 0; i < 6; i++) {
     backend.write(JSON.stringify({ i, text: 'x'.repeat(60) }))
     await new Promise((resolve) => setImmediate(resolve))

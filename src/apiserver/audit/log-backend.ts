@@ -28,6 +28,9 @@ export class LogBackend implements AuditBackend {
   #file: number
   #size = 0
   #pending: string[] = []
+  /** The last file that was put aside: a number is never given twice in a moment, also when its file is gone. */
+  #asideTime = ''
+  #asideCount = 0
 
   /** Throws if the file cannot be opened: nobody shall believe in a log that is not written. */
   constructor({ path, maxBytes = MAX_BYTES, maxBackups = MAX_BACKUPS }: AuditLogOptions, clock: Clock, log: Logger) {
@@ -75,8 +78,12 @@ export class LogBackend implements AuditBackend {
     const stem = join(dirname(this.#path), basename(this.#path, extension))
     const time = formatFileTime(this.#clock.now())
     // By name they are in the order of their time, also within a moment.
-    let aside = ''
-    for (let n = 0; n === 0 || exists(aside); n++) aside = `${stem}-${time}-${String(n).padStart(4, '0')}${extension}`
+    let n = time === this.#asideTime ? this.#asideCount + 1 : 0
+    const nameOf = () => `${stem}-${time}-${String(n).padStart(4, '0')}${extension}`
+    while (exists(nameOf())) n++
+    const aside = nameOf()
+    this.#asideTime = time
+    this.#asideCount = n
     renameSync(this.#path, aside)
     this.#file = this.#open()
     const old = readdirSync(dirname(this.#path))

@@ -17,6 +17,23 @@ import { refuse, refuseField } from './pod-check.ts'
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution'
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution'
 
+type ValuesCheck = (count: number, path: FieldPath) => FieldError | undefined
+const some: ValuesCheck = (count, path) =>
+  count === 0 ? required(path, "must be specified when `operator` is 'In' or 'NotIn'") : undefined
+const none: ValuesCheck = (count, path) =>
+  count > 0 ? forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'") : undefined
+const one: ValuesCheck = (count, path) =>
+  count === 1 ? undefined : required(path, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+/** How many values each operator compares with. */
+const VALUES_OF: Readonly<Record<string, ValuesCheck>> = {
+  In: some,
+  NotIn: some,
+  Exists: none,
+  DoesNotExist: none,
+  Gt: one,
+  Lt: one,
+}
+
 export function validateAffinity(affinity: Affinity, path: FieldPath, errors: FieldError[]): void {
   if (affinity.nodeAffinity) checkNodeAffinity(affinity.nodeAffinity, path.child('nodeAffinity'), errors)
   if (affinity.podAffinity) checkPodAffinity(affinity.podAffinity, path.child('podAffinity'), errors)
@@ -59,16 +76,12 @@ function checkNodeExpression(
   checkValues: boolean,
   errors: FieldError[],
 ): void {
-  const { key = '', operator, values = [] } = expression
+  const { key = '', operator = '', values = [] } = expression
   const at = path.child('values')
-  if (operator === 'In' || operator === 'NotIn') {
-    if (values.length === 0) errors.push(required(at, "must be specified when `operator` is 'In' or 'NotIn'"))
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    if (values.length > 0)
-      errors.push(forbidden(at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
-  } else if (operator === 'Gt' || operator === 'Lt') {
-    if (values.length !== 1) errors.push(required(at, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-  } else errors.push(invalid(path.child('operator'), operator ?? '', 'not a valid selector operator'))
+  const wrong = Object.hasOwn(VALUES_OF, operator) ? VALUES_OF[operator]!(values.length, at) : undefined
+  if (wrong) errors.push(wrong)
+  else if (!Object.hasOwn(VALUES_OF, operator))
+    errors.push(invalid(path.child('operator'), operator, 'not a valid selector operator'))
   errors.push(...validateLabelName(key, path.child('key')))
   if (!checkValues) return
   values.forEach((value, i) => {

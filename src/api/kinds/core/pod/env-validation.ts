@@ -60,39 +60,29 @@ export function validateEnv(variables: readonly EnvVar[], path: FieldPath, error
   }
 }
 
+/** Where the value of a variable may come from, and how each place is checked. */
+const VALUE_SOURCES: {
+  readonly [K in keyof EnvVarSource]-?: (
+    source: NonNullable<EnvVarSource[K]>,
+    path: FieldPath,
+    errors: FieldError[],
+  ) => void
+} = {
+  fieldRef: (ref, path, errors) => validateFieldRef(ref, ENV_FIELDS, path, errors),
+  resourceFieldRef: (ref, path, errors) => validateResourceFieldRef(ref, path, false, errors),
+  configMapKeyRef: (ref, path, errors) => checkKeyRef(ref, path, errors),
+  secretKeyRef: (ref, path, errors) => checkKeyRef(ref, path, errors),
+  fileKeyRef: (ref, path, errors) => checkFileKeyRef(ref, path, errors),
+}
+const NO_SOURCE =
+  'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'
+
 function checkValueFrom(variable: EnvVar, source: EnvVarSource, path: FieldPath, errors: FieldError[]): void {
-  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source
-  let sources = 0
-  if (fieldRef) {
-    sources++
-    validateFieldRef(fieldRef, ENV_FIELDS, path.child('fieldRef'), errors)
-  }
-  if (resourceFieldRef) {
-    sources++
-    validateResourceFieldRef(resourceFieldRef, path.child('resourceFieldRef'), false, errors)
-  }
-  if (configMapKeyRef) {
-    sources++
-    checkKeyRef(configMapKeyRef, path.child('configMapKeyRef'), errors)
-  }
-  if (secretKeyRef) {
-    sources++
-    checkKeyRef(secretKeyRef, path.child('secretKeyRef'), errors)
-  }
-  if (fileKeyRef) {
-    sources++
-    checkFileKeyRef(fileKeyRef, path.child('fileKeyRef'), errors)
-  }
-  if (sources === 0)
-    errors.push(
-      invalid(
-        path,
-        '',
-        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
-      ),
-    )
+  const given = (Object.keys(VALUE_SOURCES) as (keyof EnvVarSource)[]).filter((field) => source[field])
+  for (const field of given) VALUE_SOURCES[field](source[field] as never, path.child(field), errors)
+  if (given.length === 0) errors.push(invalid(path, '', NO_SOURCE))
   else if (variable.value) errors.push(invalid(path, '', 'may not be specified when `value` is not empty'))
-  else if (sources > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'))
+  else if (given.length > 1) errors.push(invalid(path, '', 'may not have more than one field specified at a time'))
 }
 
 function checkKeyRef(ref: { name?: string; key?: string }, path: FieldPath, errors: FieldError[]): void {
