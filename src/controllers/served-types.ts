@@ -22,8 +22,12 @@ export interface ServedTypes {
   byKind(apiVersion: string, kind: string): ServedType | undefined
 }
 
+/** `pods`, `deployments.apps` */
+export const resourceName = ({ group, plural }: ResourceType) => (group === '' ? plural : `${plural}.${group}`)
+
 /** An object in several versions or groups is one object: only its stored version counts. */
 const builtin: readonly ServedType[] = builtinKinds.filter((kind) => !kind.conversion).map(typeOf)
+const builtinNames = new Set(builtinKinds.map((kind) => resourceName(kind)))
 const builtinByKind = new Map(builtinKinds.map((kind) => [`${kind.group}/${kind.kind}`, typeOf(kind)]))
 
 export function servedTypes(informers: InformerFactory): ServedTypes {
@@ -42,9 +46,9 @@ const INDEXES = {
   kind: ({ spec }: CustomResourceDefinition) => [`${spec.group}/${spec.names.kind}`],
 }
 
-/** Undefined while the definition is not served. */
-export function customType({ spec, status }: CustomResourceDefinition): ServedType | undefined {
-  if (!isConditionTrue(status?.conditions, 'Established')) return undefined
+/** Undefined while the definition is not served; one that would stand for a built-in resource never is. */
+export function customType({ metadata, spec, status }: CustomResourceDefinition): ServedType | undefined {
+  if (!isConditionTrue(status?.conditions, 'Established') || builtinNames.has(metadata.name ?? '')) return undefined
   const served = spec.versions.filter((version) => version.served)
   const version = served.find(({ storage }) => storage) ?? served[0]
   if (!version) return undefined
@@ -62,6 +66,3 @@ export function customType({ spec, status }: CustomResourceDefinition): ServedTy
 function typeOf({ group, version, plural, namespaced, kind, verbs }: Kind): ServedType {
   return { group, version, plural, namespaced, kind, verbs }
 }
-
-/** `pods`, `deployments.apps` */
-export const resourceName = ({ group, plural }: ResourceType) => (group === '' ? plural : `${plural}.${group}`)

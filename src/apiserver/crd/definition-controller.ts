@@ -5,12 +5,14 @@ import { formatTime } from '../../api/meta/time.ts'
 import type { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { Machinery } from '../registry/machinery.ts'
-import { desiredStatus, terminatingStatus } from './definition-status.ts'
+import { terminatingStatus } from './definition-status.ts'
 import { type CustomResources, DEFINITIONS, groupOfKey } from './definitions.ts'
 import { deleteInstances } from './instances.ts'
 
 /** How soon to look again whether held instances have gone. */
 const INSTANCES_PERIOD_MS = 1000
+/** How many definitions are worked on at once: a chart brings dozens, and the store takes their writes together. */
+const WORKERS = 16
 const RESOURCE = { ...DEFINITIONS, namespaced: false }
 
 /** Writes what the server found out about definitions into their status, and ends those that are deleted. */
@@ -29,7 +31,7 @@ export class DefinitionController implements AsyncDisposable {
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#running = Promise.all(Array.from({ length: WORKERS }, () => this.#run())).then(() => {})
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -57,8 +59,7 @@ export class DefinitionController implements AsyncDisposable {
     const definition = this.#customResources.definition(key)
     if (definition === undefined) return this.#wakeNeighbours(key)
     if (definition.metadata.deletionTimestamp) return this.#terminate(key, definition)
-    const used = this.#customResources.namesInUse(key, definition.spec.group)
-    const status = desiredStatus(definition, used, this.#now())
+    const status = this.#customResources.judge(key, definition)
     if (status === definition.status) return
     await this.#update({ ...definition, status }, 'status')
     this.#wakeNeighbours(key)

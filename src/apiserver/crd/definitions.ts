@@ -1,4 +1,8 @@
-import type { CustomResourceDefinition, JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionStatus,
+  JSONSchemaProps,
+} from '../../api/generated/apiextensions-v1.ts'
 import type { Kind } from '../../api/kind.ts'
 import { isConditionFalse } from '../../api/meta/conditions.ts'
 import { apiVersionOf, type JsonObject } from '../../api/meta/object.ts'
@@ -12,7 +16,7 @@ import { type Converter, trivialConverter } from './conversion.ts'
 import { customKind } from './custom-kind.ts'
 import { desiredStatus, isEstablished } from './definition-status.ts'
 import type { EngineLoader } from './engines.ts'
-import { GroupNames, type NamesInUse } from './names.ts'
+import { GroupNames } from './names.ts'
 import type { RuleEngines } from './rules.ts'
 import { CustomForm } from './stored-form.ts'
 
@@ -105,9 +109,12 @@ export class CustomResources implements Disposable {
     return this.#served.get(key)?.storage
   }
 
-  /** Names that other definitions of the same group have. */
-  namesInUse(key: string, group: string): NamesInUse {
-    return getOrCreate(this.#groups, group, () => new GroupNames()).usedByOthers(key)
+  /** The status that a definition shall have. Names that it gets are its own from now on, before anybody is told. */
+  judge(key: string, definition: CustomResourceDefinition): CustomResourceDefinitionStatus {
+    const names = getOrCreate(this.#groups, definition.spec.group, () => new GroupNames())
+    const status = desiredStatus(definition, names.usedByOthers(key), formatTime(this.#machinery.clock.now()))
+    names.set(key, status.acceptedNames, isConditionFalse(status.conditions, 'NamesAccepted'))
+    return status
   }
 
   /** Definitions of a group that may get a name that another one gives up. */
@@ -160,10 +167,7 @@ export class CustomResources implements Disposable {
       return
     }
     const definition = stored.object as unknown as CustomResourceDefinition
-    const { group } = definition.spec
-    const status = desiredStatus(definition, this.namesInUse(key, group), formatTime(this.#machinery.clock.now()))
-    const isWaiting = isConditionFalse(status.conditions, 'NamesAccepted')
-    this.#groups.get(group)!.set(key, status.acceptedNames, isWaiting)
+    const status = this.judge(key, definition)
     if (!isEstablished(status) || this.#builtin.has(key)) {
       this.#serve(key, undefined)
       return

@@ -1,5 +1,5 @@
 import { type Controller, type ControllerContext, type ReconcileQueue, watch } from '../controller.ts'
-import { servedTypes } from '../served-types.ts'
+import { customType, servedTypes } from '../served-types.ts'
 import { isCollectable, type MonitorListener, Monitors } from './monitors.ts'
 import { OwnerGraph } from './owner-graph.ts'
 import { collect } from './reconcile.ts'
@@ -35,7 +35,9 @@ export function garbageCollectionController(context: ControllerContext): Control
         changed: (type, old, current) => add(graph.change(type, old?.metadata, current?.metadata)),
         forgotten: ({ metadata }) => add(graph.forget(metadata)),
       }
-      unfollow = types.definitions.onChange(() => monitors.follow(types.list(), listener))
+      unfollow = types.definitions.onChange((old, current) =>
+        monitors.follow(old && customType(old), current && customType(current), listener),
+      )
     },
     reconcile: (uid) => collect(collector, uid),
     async stop() {

@@ -36,19 +36,19 @@ export class Monitors {
     return informer
   }
 
-  /** Follows definitions that came, went or changed their version. */
-  follow(types: readonly ServedType[], listener: MonitorListener): void {
-    const wanted = new Map(types.filter(isCollectable).map((type) => [idOf(type), type]))
-    for (const [id, informer] of this.#informers) {
-      if (wanted.has(id)) continue
-      this.#informers.delete(id)
-      this.#ending.push(informer[Symbol.asyncDispose]())
-      for (const object of informer.list()) listener.forgotten(object)
-    }
-    for (const [id, type] of wanted) {
-      if (this.#informers.has(id)) continue
-      this.start(type).onChange((old, current) => listener.changed(type, old, current))
-    }
+  /** Follows a definition that came, went or changed its version. */
+  follow(before: ServedType | undefined, after: ServedType | undefined, listener: MonitorListener): void {
+    if (before && idOf(before) !== (after && idOf(after))) this.#end(idOf(before), listener)
+    if (!after || !isCollectable(after) || this.#informers.has(idOf(after))) return
+    this.start(after).onChange((old, current) => listener.changed(after, old, current))
+  }
+
+  #end(id: string, listener: MonitorListener): void {
+    const informer = this.#informers.get(id)
+    if (!informer) return
+    this.#informers.delete(id)
+    this.#ending.push(informer[Symbol.asyncDispose]())
+    for (const object of informer.list()) listener.forgotten(object)
   }
 
   async stop(): Promise<void> {
