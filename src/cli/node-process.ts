@@ -1,7 +1,8 @@
+import { rm } from 'node:fs/promises'
 import { systemClock } from '../base/clock.ts'
 import { createLogger, type LogLevel } from '../base/log.ts'
 import { claim, release, thisProcess } from '../base/process-claim.ts'
-import { type NodeSettings, nodeClaimPath } from '../cluster/node-settings.ts'
+import { type NodeSettings, nodeClaimPath, nodeSettingsPath } from '../cluster/node-settings.ts'
 import { startNode } from '../cluster/start-node.ts'
 
 /**
@@ -29,7 +30,11 @@ export async function runNode(): Promise<void> {
     if (!stop.signal.aborted) log.info('the node is up', { node: settings.name, pid: process.pid })
     const signal = await asked
     log.info('stopping', { signal })
-    if (signal === 'SIGTERM') await node.remove()
+    if (signal === 'SIGTERM') {
+      await node.remove()
+      // Nothing is left for others to clear away.
+      await rm(nodeSettingsPath(settings.dataDir), { force: true })
+    }
     await node[Symbol.asyncDispose]()
     log.info('stopped')
   } catch (error) {

@@ -100,12 +100,12 @@ async function renewed({ server, node }: Membership, share: number, clock: Clock
   }
 }
 
+/** Also what keeps the process alive: the node is another one. */
 function every(interval: number, clock: Clock, work: () => Promise<void>): Disposable {
   let timer: Timer
   let isOver = false
   const arm = () => {
     timer = clock.after(interval, () => void work().finally(() => !isOver && arm()))
-    timer.unref()
   }
   arm()
   return {

@@ -95,6 +95,12 @@ export class Machine {
     return this.must(process.execPath, CLI, 'down', ...this.#cluster, '--kubeconfig', this.env.KUBECONFIG!, ...args)
   }
 
+  /** Makes this machine a node of another's cluster, or starts that node again. */
+  async join(...args: readonly string[]): Promise<Ran> {
+    this.#isUp = true
+    return this.run(process.execPath, [CLI, 'join', ...args, '--detach', ...this.#cluster])
+  }
+
   async sampan(...args: readonly string[]): Promise<Ran> {
     return this.run(process.execPath, [CLI, ...args, ...this.#cluster])
   }

@@ -57,16 +57,26 @@ async function down(options: DownOptions): Promise<void> {
   await stopLeftNodes(instance)
   const files = [options.kubeconfig, server?.kubeconfig, ...kubeconfigPaths()].filter((path) => path !== undefined)
   const changed = await forgetContext(instance, files)
-  if (server?.joinedAs) tellOfNode(server.joinedAs, server.url)
+  const joined = await joinedNode(instance)
+  if (joined) tellOfNode(joined.name, joined.server, server !== undefined)
   else if (server) success(`Stopped cluster ${instance.name}`)
   else say(`Cluster ${instance.name} is not running.`)
   for (const path of changed) say(`  context ${instance.context} removed from ${shortPath(path)}`)
   await tellOfState(instance, options.delete ?? false)
 }
 
+/** Which node of which cluster this machine is, if it joined one. */
+async function joinedNode({ dataDir }: Instance): Promise<{ name: string; server: string } | undefined> {
+  if (!existsSync(join(dataDir, 'join.json'))) return undefined
+  const { readMembership } = await import('../../cluster/join-node.ts')
+  const membership = await readMembership(dataDir)
+  return membership && { name: membership.node.name, server: membership.server }
+}
+
 /** A node cannot take itself out of a cluster: that is for those who run it. */
-function tellOfNode(name: string, server: string): void {
-  success(`Stopped node ${name} of ${server}`)
+function tellOfNode(name: string, server: string, isStopped: boolean): void {
+  if (isStopped) success(`Stopped node ${name} of ${server}`)
+  else say(`Node ${name} of ${server} is not running.`)
   say(`  it is NotReady there soon; "kubectl delete node ${name}" takes it out of the cluster`)
 }
 

@@ -21,7 +21,7 @@ export interface DiscoveredCluster {
 }
 
 /** A token that was just made is signed for within moments. */
-const SIGNATURE_PATIENCE = 5000
+const SIGNATURE_PATIENCE = 3000
 const SIGNATURE_INTERVAL = 250
 /** Certificates count from five minutes before they were made. */
 const MAX_CLOCK_SKEW = 4 * 60_000

@@ -155,7 +155,11 @@ export class BridgePodNetwork implements PodNetwork {
     for (const sandboxId of await this.list()) await this.detach(sandboxId)
     await this.#nftables.commit(new NftTransaction().destroyTable(TABLE))
     const bridge = this.#network.link(this.#options.bridge)
-    if (bridge?.kind === 'bridge') this.#network.deleteLink(bridge.index)
+    if (bridge?.kind === 'bridge') {
+      // The kernel would take them away with their namespaces, some time later.
+      this.#removeLeaks(bridge.index, new Set())
+      this.#network.deleteLink(bridge.index)
+    }
     this.#configured = undefined
   }
 
