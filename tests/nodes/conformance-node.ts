@@ -1,5 +1,5 @@
 /** One machine with a node of real containers, for behaviours that the conformance suite looks at in pods. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/api/generated/core-v1.ts'
 import { eventually, Machine } from '../tools/machine.ts'
 
@@ -9,10 +9,10 @@ const HAS_ENDED = ['Succeeded', 'Failed']
 export class ConformanceNode {
   readonly machine = new Machine()
 
-  static async up(): Promise<ConformanceNode> {
+  static async up(...args: readonly string[]): Promise<ConformanceNode> {
     const node = new ConformanceNode()
     try {
-      await node.machine.up()
+      await node.machine.up(...args)
     } catch (error) {
       await node[Symbol.asyncDispose]()
       throw error
@@ -66,6 +66,30 @@ export class ConformanceNode {
 
   apply(...objects: readonly object[]): Promise<void> {
     return this.machine.apply(...objects)
+  }
+
+  /** Any method to what begins with `prefix`, as the administrator; redirects are told, not followed. */
+  async proxy(prefix: string): Promise<(method: string, rest: string) => Promise<{ status: number; text: string }>> {
+    const config = async (path: string) => this.kubectl('config', 'view', '--raw', '-o', `jsonpath={${path}}`)
+    const file = async (name: string, path: string) => {
+      const place = `${this.machine.folder}/${name}`
+      writeFileSync(place, Buffer.from(await config(path), 'base64'), { mode: 0o600 })
+      return place
+    }
+    const server = await config('.clusters[0].cluster.server')
+    const as = [
+      ...['--cacert', await file('ca.pem', '.clusters[0].cluster.certificate-authority-data')],
+      ...['--cert', await file('admin.pem', '.users[0].user.client-certificate-data')],
+      ...['--key', await file('admin.key', '.users[0].user.client-key-data')],
+    ]
+    return async (method, rest) => {
+      const how = method === 'HEAD' ? ['--head', '-o', '/dev/null'] : ['-X', method]
+      const said = await this.machine.must(
+        ...['curl', '-s', '-m', '10', ...as, ...how, '-w', '\n%{http_code}', `${server}${prefix}${rest}`],
+      )
+      const end = said.lastIndexOf('\n')
+      return { status: Number(said.slice(end + 1)), text: said.slice(0, end) }
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,15 +1,17 @@
-/** Pods that talk: to each other, to Services, by names, through the node and through the API server. */
+/** Pods of two nodes that talk: to each other, to Services, by names, through the nodes and through the API server. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
 import { type Json, listAt } from '../tools/json.ts'
 import { eventually } from '../tools/machine.ts'
 import { ConformanceNode, IMAGE, isReady, pod, sh } from './conformance-node.ts'
+import { guestbook } from './guestbook.ts'
 
 /** Answers its name over HTTP and UDP. */
 const SERVER = `
   const name = process.env.HOSTNAME
   const answer = (port) => require('http').createServer((request, response) => {
-    response.end(request.url === '/from' ? request.socket.remoteAddress : name + ':' + port)
+    const { url, method } = request
+    response.end(url.startsWith('/echo') ? method + ' ' + url : name + ':' + port)
   }).listen(port)
   answer(8080)
   answer(8081)
@@ -29,6 +31,8 @@ const server = (name: string, labels: object, spec: object = {}) =>
     spec,
     { labels },
   )
+/** The first node is 172.30.0.2. */
+const on = (node: string) => ({ nodeSelector: { 'kubernetes.io/hostname': node } })
 const service = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec })
 const WEB = { selector: { app: 'web' } }
 const HTTP = { name: 'http', port: 80, targetPort: 8080 }
@@ -51,16 +55,17 @@ asRoot('pods that talk', () => {
   let node: ConformanceNode
   const addresses = new Map<string, string>()
   beforeAll(async () => {
-    node = await ConformanceNode.up()
+    node = await ConformanceNode.up('--nodes', '2')
     await node.apply(
-      server('web-1', { app: 'web' }, { hostname: 'first', subdomain: 'headless' }),
-      server('web-2', { app: 'web' }),
-      pod('client', sh('sleep 1000')),
-      pod('client-of-node', sh('sleep 1000'), { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }),
-      pod(
-        'host-port-1',
-        server('x', {}).spec.containers.map((one) => ({ ...one, ports: [hostPort('TCP', '')] })),
-      ),
+      server('web-1', { app: 'web' }, { hostname: 'first', subdomain: 'headless', ...on('node-1') }),
+      server('web-2', { app: 'web' }, on('node-2')),
+      pod('client', sh('sleep 1000'), on('node-1')),
+      pod('client-2', sh('sleep 1000'), on('node-2')),
+      pod('client-of-node', sh('sleep 1000'), {
+        ...{ hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' },
+        ...on('node-2'),
+      }),
+      hostPortPod('host-port-1', 'TCP', ''),
       service('web', { ...WEB, ports: [HTTP, { name: 'second', port: 81, targetPort: 8081 }] }),
       service('headless', { ...WEB, clusterIP: 'None', ports: [HTTP] }),
       service('mixed', {
@@ -81,7 +86,7 @@ asRoot('pods that talk', () => {
       service('alias', { type: 'ExternalName', externalName: 'web.default.svc.cluster.local' }),
       service('by-hand', { ports: [{ name: 'a', port: 80 }] }),
     )
-    for (const name of ['web-1', 'web-2', 'client', 'client-of-node', 'host-port-1'])
+    for (const name of ['web-1', 'web-2', 'client', 'client-2', 'client-of-node', 'host-port-1'])
       addresses.set(name, (await node.until(name, isReady)).status?.podIP ?? '')
     await node.apply(slice('by-hand-1', [addresses.get('web-1')!]), slice('by-hand-2', [addresses.get('web-2')!]))
   }, 180_000)
@@ -97,10 +102,12 @@ asRoot('pods that talk', () => {
   }
   const both = (port: number) => new Set([`web-1:${port}`, `web-2:${port}`])
 
-  test.each(['client', 'client-of-node'])('%s reaches pods over TCP and UDP', async (from) => {
-    const address = addresses.get('web-1')!
-    expect(await ask(`http://${address}:8080`, from)).toBe('web-1:8080')
-    expect(await askUdp(address, 8080, from)).toBe('web-1')
+  test.each(['client', 'client-2', 'client-of-node'])('%s reaches pods over TCP and UDP', async (from) => {
+    for (const name of ['web-1', 'web-2']) {
+      const address = addresses.get(name)!
+      expect(await ask(`http://${address}:8080`, from)).toBe(`${name}:8080`)
+      expect(await askUdp(address, 8080, from)).toBe(name)
+    }
   })
 
   test.each([
@@ -111,10 +118,12 @@ asRoot('pods that talk', () => {
     ['a headless Service', 'http://headless:8080', 8080],
     ['another name for it', 'http://alias', 8080],
     ['a NodePort', 'http://172.30.0.2:30080', 8080],
+    ['a NodePort of the other node', 'http://172.30.0.3:30080', 8080],
     ['slices made by hand', 'http://by-hand', 8080],
   ])('%s', async (_name, url, port) => {
+    // One half of the rows is asked from each node.
     const answers = await eventually(
-      () => askMany(url),
+      () => askMany(url, port === 8080 && url.length % 2 === 0 ? 'client-2' : 'client'),
       (all) => !all.includes(''),
     )
     const expected = both(port)
@@ -205,12 +214,7 @@ asRoot('pods that talk', () => {
   })
 
   test('a port of the node leads to a pod; other protocols and addresses are other ports', async () => {
-    await node.apply(
-      pod(
-        'host-port-2',
-        server('x', {}).spec.containers.map((one) => ({ ...one, ports: [hostPort('UDP', '')] })),
-      ),
-    )
+    await node.apply(hostPortPod('host-port-2', 'UDP', ''))
     await node.until('host-port-2', isReady)
     expect(await ask('http://172.30.0.2:54323', 'client-of-node')).toBe('host-port-1:8080')
     expect(await askUdp('172.30.0.2', 54323, 'client-of-node')).toBe('host-port-2')
@@ -222,6 +226,20 @@ asRoot('pods that talk', () => {
     expect(await raw('pods/http:web-2:8081/proxy/')).toBe('web-2:8081')
     expect(both(8080)).toContain(await raw('services/web:http/proxy/'))
     expect(both(8081)).toContain(await raw('services/http:web:second/proxy/'))
+  })
+
+  test.each(['pods/web-2:8080', 'services/web:http'])('%s: every method passes the API server', async (target) => {
+    const proxy = await node.proxy(`/api/v1/namespaces/default/${target}/proxy`)
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT']) {
+      const answer = await proxy(method, '/echo/some/path?method=1')
+      expect([answer.status, answer.text]).toEqual([200, `${method} /echo/some/path?method=1`])
+    }
+    expect(await proxy('HEAD', '/echo')).toMatchObject({ status: 200, text: '' })
+    for (const method of ['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT']) {
+      expect(await proxy(method, '?method=1')).toMatchObject({ status: 200 })
+    }
+    // Relative links of a page would lead elsewhere without the last slash.
+    for (const method of ['GET', 'HEAD']) expect(await proxy(method, '?method=1')).toMatchObject({ status: 301 })
   })
 
   test('the API itself, with the token of the pod', async () => {
@@ -249,6 +267,27 @@ asRoot('pods that talk', () => {
     expect(JSON.parse(await node.exec('client', 'sh', '-c', script))).toHaveProperty('gitVersion')
   })
 
+  test('an application of several parts works, and is taken away', async () => {
+    await node.apply(...guestbook)
+    for (const { metadata } of guestbook.filter(({ kind }) => kind === 'Deployment'))
+      await node.kubectl('rollout', 'status', `deployment/${metadata.name}`, '--timeout=90s')
+    const frontend = '/api/v1/namespaces/default/services/frontend/proxy/guestbook?'
+    const cmd = (query: string) => node.kubectl('get', '--raw', `${frontend}${query}`)
+    await eventually(
+      () => cmd('cmd=set&key=messages&value=TestEntry'),
+      (answer) => answer === '{"message":"Updated"}',
+    )
+    await eventually(
+      () => cmd('cmd=get&key=messages'),
+      (answer) => answer === '{"data":"TestEntry"}',
+    )
+    const names = guestbook.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)
+    await node.kubectl('delete', ...names, '--wait=true')
+    const pods = async () =>
+      [...(await node.pods()).values()].filter(({ metadata }) => metadata.labels?.of === 'guestbook')
+    await eventually(pods, (left) => left.length === 0)
+  })
+
   test('no more traffic to who is not there', async () => {
     await node.kubectl('delete', 'pod', 'web-2')
     await eventually(
@@ -259,8 +298,10 @@ asRoot('pods that talk', () => {
   })
 })
 
-function hostPort(protocol: string, hostIP: string) {
-  return { containerPort: 8080, hostPort: 54_323, protocol, ...(hostIP && { hostIP }) }
+function hostPortPod(name: string, protocol: string, hostIP: string) {
+  const ports = [{ containerPort: 8080, hostPort: 54_323, protocol, ...(hostIP && { hostIP }) }]
+  const containers = server(name, {}).spec.containers.map((one) => ({ ...one, ports }))
+  return pod(name, containers, on('node-1'))
 }
 
 function slice(name: string, ips: string[], of = 'by-hand', ports: object[] = [{ name: 'a', port: 8080 }]) {

@@ -164,6 +164,13 @@ describe('how it goes there', () => {
     }
   })
 
+  test('with a method that no resource has', async () => {
+    expect((await bench.fetch(`${PODS}/web/proxy/items`, { method: 'OPTIONS' })).body).toBe('you asked /items')
+    expect(asked.at(-1)).toMatchObject({ line: 'OPTIONS /items' })
+    expect((await bench.fetch(`${PODS}/web/proxy/items`, { method: 'OPTIONS', user: 'mallory' })).status).toBe(403)
+    expect((await bench.fetch(`${PODS}/web`, { method: 'OPTIONS' })).status).toBe(405)
+  })
+
   test('without what showed who sent it', async () => {
     const headers = { Authorization: '', 'X-Remote-User': 'me', 'X-Mine': 'kept', Cookie: 'a=b' }
     const { status } = await bench.fetch(`${PODS}/web/proxy/`, { headers })
