@@ -1,68 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { seededRandom } from '../../base/random.ts'
-import { ClusterState } from '../cache/cluster-state.ts'
-import { resolveProfiles } from '../configuration.ts'
-import { DefaultSelectors } from '../plugins/pod-topology-spread/default-selectors.ts'
-import type { Storage } from '../plugins/volume-binding/storage.ts'
-import { defaultPlugins } from '../plugins.ts'
-import { ClassTable } from './class-table.ts'
-import { Cycle } from './cycle.ts'
-import { decide, walk } from './decision.ts'
-import { NominatedPods } from './nominated-pods.ts'
 import { RandomWorld } from './random-world.contract.ts'
 import { referenceVerdicts, type Verdict } from './reference.contract.ts'
-
-const NAMESPACES = new Map([
-  ['n1', { team: 't1' }],
-  ['n2', { team: 't2' }],
-])
-const SERVICES: { namespace: string; selector: Record<string, string> }[] = [
-  { namespace: 'n1', selector: { app: 'a' } },
-  { namespace: 'n1', selector: { tier: 'x' } },
-  { namespace: 'n2', selector: { app: 'b', tier: 'y' } },
-]
-
-/** The fast scheduler's parts, fed by hand. */
-class Subject {
-  readonly cluster = new ClusterState()
-  readonly #selectors = new DefaultSelectors(() => undefined)
-  readonly #classes = new ClassTable(this.cluster, this.#selectors)
-  readonly #nominated = new NominatedPods(this.cluster)
-  readonly #profile
-
-  constructor() {
-    const plugins = defaultPlugins({ selectors: this.#selectors, storage: {} as Storage })
-    this.#profile = resolveProfiles({}, plugins).get('default-scheduler')!
-    for (const [name, labels] of NAMESPACES) this.cluster.setNamespace(name, labels)
-    for (const { namespace, selector } of SERVICES)
-      this.#selectors.serviceChanged(undefined, { metadata: { namespace }, spec: { selector } })
-  }
-
-  attempt(pod: Pod) {
-    const classified = this.#classes.classify(pod)
-    const podClass = this.#classes.classOf(this.#profile, classified)
-    const { cluster } = this
-    const cycle = new Cycle(cluster)
-    return { pod: classified, podClass, profile: this.#profile, cluster, nominated: this.#nominated, cycle }
-  }
-
-  pick(pod: Pod): string | undefined {
-    const decision = decide(this.attempt(pod))
-    return 'node' in decision ? this.cluster.nodeName(decision.node) : undefined
-  }
-
-  verdicts(pod: Pod): Verdict[] {
-    const attempt = this.attempt(pod)
-    const { candidates } = walk(attempt)
-    const scores = new Map(candidates.map(({ node, score }) => [node, score]))
-    return [...this.cluster.presentNodes()].map((node) => {
-      const name = this.cluster.nodeName(node)
-      const rejection = attempt.podClass.rejectionOf(node)
-      return rejection ? { node: name, reason: rejection.reasons.join('+') } : { node: name, score: scores.get(node)! }
-    })
-  }
-}
+import { NAMESPACES, SERVICES, Subject } from './subject.contract.ts'
 
 /** One line per node, so that a difference can be read. */
 const lines = (verdicts: readonly Verdict[]) =>
