@@ -40,7 +40,8 @@ export function referenceVerdicts(world: World, pod: Pod): Verdict[] {
 const labelsOf = (object: { metadata: { labels?: Record<string, string> } }) => object.metadata.labels ?? {}
 const podsOn = (world: World, node: Node) => world.pods.filter((pod) => pod.spec?.nodeName === node.metadata.name)
 
-function reasonAgainst(world: World, pod: Pod, node: Node): string | undefined {
+/** Why a node cannot take a pod, if it cannot. */
+export function reasonAgainst(world: World, pod: Pod, node: Node): string | undefined {
   const spec = pod.spec!
   const tolerates = (taint: { key: string; value?: string; effect: string }) =>
     (spec.tolerations ?? []).some(

@@ -52,7 +52,7 @@ function runStory(seed: number): { helped: number; hopeless: number } {
   let hopeless = 0
   for (let i = 0; i < 12; i++) {
     const fresh = world.pod()
-    const pod = { ...fresh, spec: { ...fresh.spec!, priority: world.pick([7, 50, 100]) } }
+    const pod = { ...fresh, spec: { ...fresh.spec!, priority: world.pick([5, 10, 50, 90, 100]) } }
     if (subject.pick(pod) !== undefined) continue
     const attempt = subject.attempt(pod)
     const result = preemption.find(
@@ -89,16 +89,16 @@ function runStory(seed: number): { helped: number; hopeless: number } {
 }
 
 describe('preemption in random clusters', () => {
-  test('takes the victims that the rules name, no more and none that matters more', () => {
-    let helped = 0
-    let hopeless = 0
-    for (let seed = 1; seed <= 150; seed++) {
-      const story = runStory(seed)
-      helped += story.helped
-      hopeless += story.hopeless
-    }
-    // Otherwise the stories prove nothing.
-    expect(helped).toBeGreaterThan(200)
-    expect(hopeless).toBeGreaterThan(100)
+  const seeds = Array.from({ length: 60 }, (_, i) => i + 1)
+  const met = { helped: 0, hopeless: 0 }
+  test.each(seeds)('takes the victims that the rules name, no more and none that matters more, seed %d', (seed) => {
+    const { helped, hopeless } = runStory(seed)
+    met.helped += helped
+    met.hopeless += hopeless
+  })
+
+  test('the stories had both ends', () => {
+    expect(met.helped).toBeGreaterThan(50)
+    expect(met.hopeless).toBeGreaterThan(50)
   })
 })

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts'
-import { referenceVerdicts, type World } from '../framework/reference.contract.ts'
+import { reasonAgainst, type World } from '../framework/reference.contract.ts'
 
 /** A budget as plain data: how many more of its pods may go. */
 export interface PlainBudget {
@@ -25,7 +25,9 @@ const NO_REMOVAL_HELPS = [
 
 /** What preemption would do on each node where it helps: the rules of the documentation, applied literally. */
 export function referencePreemption(world: World, pod: Pod, budgets: readonly PlainBudget[]): Sacrifice[] {
-  return referenceVerdicts(world, pod).flatMap(({ node, reason }) => {
+  return world.nodes.flatMap((object) => {
+    const node = object.metadata.name!
+    const reason = reasonAgainst(world, pod, object)
     if (!reason || NO_REMOVAL_HELPS.some((text) => reason.includes(text))) return []
     const lesser = world.pods.filter((one) => one.spec!.nodeName === node && priority(one) < priority(pod))
     if (lesser.length === 0) return []
@@ -54,7 +56,8 @@ export function hurt({ victims, violations }: Sacrifice): readonly number[] {
 
 export function fits(world: World, pod: Pod, node: string, without: ReadonlySet<Pod>): boolean {
   const pods = world.pods.filter((one) => !without.has(one))
-  return referenceVerdicts({ ...world, pods }, pod).find((verdict) => verdict.node === node)!.reason === undefined
+  const object = world.nodes.find(({ metadata }) => metadata.name === node)!
+  return reasonAgainst({ ...world, pods }, pod, object) === undefined
 }
 
 export const priority = (pod: Pod): number => pod.spec?.priority ?? 0
