@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
+import { isEnabled } from '../api/feature-gates.ts'
 import type { Kind } from '../api/kind.ts'
 import { builtinKinds } from '../api/kinds/all.ts'
+import { clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-bundle.ts'
 import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -292,7 +294,8 @@ function resourceContext(
 }
 
 function servedKinds({ kinds = builtinKinds, metricsSource }: ApiServerOptions): Kind[] {
-  return [...kinds, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
+  const gated = isEnabled('ClusterTrustBundle') ? [clusterTrustBundleKind] : []
+  return [...kinds, ...gated, ...(metricsSource ? [nodeMetricsKind, podMetricsKind] : [])]
 }
 
 function admissionOptions(

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import type { FeatureGate } from '../api/feature-gates.ts'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { type Changes, fileChanges } from '../base/changes.ts'
 import { systemClock } from '../base/clock.ts'
@@ -34,6 +35,7 @@ export interface ServerSettings {
   readonly store: string
   readonly etcd?: EtcdFiles
   readonly files?: SecurityFiles
+  readonly featureGates?: readonly FeatureGate[]
   readonly apiPort: number
   readonly kubeconfig?: string
   readonly nodes?: number
@@ -117,6 +119,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     listen: { port: apiPort },
     background,
     log,
+    featureGates: settings.featureGates ?? [],
     ...(settings.files && (await securityOptions(settings.files, instance, log))),
   }
   const { listen, nodeName } = settings
@@ -197,12 +200,14 @@ function handlers(cluster: Cluster) {
 
 /** What the next `sampan up` without flags starts from. */
 function chosenOf(settings: ServerSettings, apiPort: number): Settings {
-  const { store, etcd, files, nodes, runtime, runtimeEndpoint, proxyMode, network, listen, nodeName } = settings
+  const { store, etcd, files, featureGates, nodes, runtime, runtimeEndpoint, proxyMode, network, listen, nodeName } =
+    settings
   return {
     apiPort,
     store,
     ...(etcd && { etcd }),
     ...(files && { files }),
+    ...(featureGates?.length && { featureGates }),
     ...(nodes !== undefined && { nodes }),
     ...(runtime && { runtime }),
     ...(runtimeEndpoint && { runtimeEndpoint }),

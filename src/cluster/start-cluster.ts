@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { enableFeatures, type FeatureGate } from '../api/feature-gates.ts'
 import type { SecurityOptions } from '../apiserver/security.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../apiserver/server.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -52,6 +53,8 @@ export interface ClusterOptions {
   readonly scheduler?: boolean | SchedulerConfiguration
   /** Returns as soon as the API is served; controllers, scheduler and nodes start when this resolves. */
   readonly background?: Promise<void>
+  /** Features that v1.36 leaves off; they are on for the whole process from then on. */
+  readonly featureGates?: readonly FeatureGate[]
   /** Further ways to show who one is: static tokens, OpenID Connect, a webhook, a proxy. */
   readonly authentication?: Omit<NonNullable<SecurityOptions['authentication']>, 'serviceAccounts'>
   /** Who decides besides the roles of the cluster. */
@@ -95,6 +98,7 @@ const LOOPBACK = '127.0.0.1'
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { clock = systemClock, random = systemRandom, log = silentLogger, listen = {} } = options
   const serviceCidrs = options.serviceCidrs ?? DEFAULT_SERVICE_CIDRS
+  enableFeatures(options.featureGates ?? [])
   const choice = options.store ?? { type: 'memory' }
   const stack = new AsyncDisposables()
   try {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { FEATURE_GATES, type FeatureGate, parseFeatureGates } from '../../api/feature-gates.ts'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { missingPrograms } from '../../container-runtime/containerd-programs.ts'
@@ -34,6 +35,7 @@ interface UpOptions {
   auditLog?: string
   encryptionConfig?: string
   authenticationConfig?: string
+  featureGates?: FeatureGate[]
   apiPort?: number
   kubeconfig?: string
   nodes?: number
@@ -65,6 +67,11 @@ export function upCommand(serverEntry: string): Command {
     .option('--audit-log <file>', 'where to, - for standard output (default: audit.log among its state)')
     .option('--encryption-config <file>', 'EncryptionConfiguration: what is encrypted in the store, and how')
     .option('--authentication-config <file>', 'AuthenticationConfiguration: issuers whose tokens are believed')
+    .option(
+      '--feature-gates <gates>',
+      `what v1.36 leaves off: ${FEATURE_GATES.join(', ')} (=true, by commas)`,
+      gatesArgument,
+    )
     .option('--api-port <port>', `port of the API server, 0 for any free one (default: ${DEFAULT_PORT})`, portArgument)
     .option('--kubeconfig <file>', 'kubeconfig to add the context to (default: $KUBECONFIG or ~/.kube/config)')
     .option('--nodes <n>', 'worker nodes (default: 1, or 0 where no pods can run)', nodesArgument)
@@ -118,6 +125,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     store: options.store ?? saved.store ?? 'embedded',
     ...etcdFiles(options, saved),
     ...securityFiles(options, saved),
+    featureGates: options.featureGates ?? saved.featureGates ?? [],
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
     ...withMachines(nodesOf(options, saved), options, saved),
@@ -274,6 +282,14 @@ function portArgument(text: string): number {
 function nodesArgument(text: string): number {
   if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError('How many nodes? A number from 0 on.')
   return Number(text)
+}
+
+function gatesArgument(text: string): FeatureGate[] {
+  try {
+    return parseFeatureGates(text)
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
 }
 
 function socketArgument(text: string): string {

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { FeatureGate } from '../../api/feature-gates.ts'
 import { writeFileAtomically } from '../../base/atomic-file.ts'
 import { claim, findOwner, type ProcessRecord, readJson, release } from '../../base/process-claim.ts'
 import { CliError } from '../cli-error.ts'
@@ -42,6 +43,7 @@ export interface Settings {
   /** Of the node that this machine is, where it is one itself. */
   readonly nodeName?: string
   readonly files?: SecurityFiles
+  readonly featureGates?: readonly FeatureGate[]
 }
 
 /** Files that tell how the API server writes down requests, encrypts what it stores and whom it believes. */

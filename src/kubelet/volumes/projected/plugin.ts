@@ -5,6 +5,7 @@ import { memoryFolder } from '../memory-folder.ts'
 import { configMapData, DEFAULT_MODE, type PayloadFile, payloadOf, secretData } from '../payload.ts'
 import { fsGroupOf, type VolumeContext, type VolumePlugin } from '../volume-plugin.ts'
 import { serviceAccountToken } from './service-account-token.ts'
+import { trustAnchors } from './trust-anchors.ts'
 
 interface Collected {
   readonly files: Map<string, PayloadFile>
@@ -12,6 +13,8 @@ interface Collected {
 }
 
 const OWNER_ONLY = 0o600
+/** Whom to trust changes seldom. */
+const TRUST_REFRESH_MS = 60_000
 
 /** Several sources in one folder; what comes later wins. */
 export const projectedPlugin: VolumePlugin = {
@@ -49,8 +52,17 @@ async function collect(into: Collected, source: VolumeProjection, pod: Pod, mode
   if (source.serviceAccountToken) {
     const { token, refreshAt } = await serviceAccountToken(context, pod, source.serviceAccountToken)
     add([[source.serviceAccountToken.path, tokenFile(pod, token, mode)]])
-    into.refreshAt = Math.min(into.refreshAt ?? Number.POSITIVE_INFINITY, refreshAt)
+    refresh(into, refreshAt)
   }
+  if (source.clusterTrustBundle) {
+    const data = Buffer.from(await trustAnchors(context, source.clusterTrustBundle))
+    add([[source.clusterTrustBundle.path, { data, mode: fsGroupOf(pod) === undefined ? mode : OWNER_ONLY }]])
+    refresh(into, context.clock.now() + TRUST_REFRESH_MS)
+  }
+}
+
+function refresh(collected: Collected, at: number): void {
+  collected.refreshAt = Math.min(collected.refreshAt ?? Number.POSITIVE_INFINITY, at)
 }
 
 /** Only the pod's one user, or its group, may read the token; where they differ, everybody in the pod must. */

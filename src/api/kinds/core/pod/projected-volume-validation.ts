@@ -1,15 +1,19 @@
 import type {
+  ClusterTrustBundleProjection,
   ProjectedVolumeSource,
   ServiceAccountTokenProjection,
   VolumeProjection,
 } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid, required } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
+import { validateLabelSelector } from '../../../meta/label-selector.ts'
+import { clusterTrustBundleNameProblems } from '../../certificates/cluster-trust-bundle.ts'
+import { validateSignerName } from '../../certificates/signer-name.ts'
 import { validateDownwardFile, validateItems } from './volume-files-validation.ts'
 import { checkFilePath } from './volume-paths.ts'
 
 const CONFLICT = 'conflicting duplicate paths'
-const SOURCE_FIELDS = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'] as const
+const SOURCE_FIELDS = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken', 'clusterTrustBundle'] as const
 const MAX_EXPIRATION = 2 ** 32
 
 /** Several sources in one directory: no two may write the same file. */
@@ -31,6 +35,8 @@ export function validateProjected(projected: ProjectedVolumeSource, path: FieldP
     })
     if (source.serviceAccountToken)
       checkToken(source.serviceAccountToken, path, at.child('serviceAccountToken'), claim, errors)
+    if (source.clusterTrustBundle)
+      checkTrustBundle(source.clusterTrustBundle, at.child('clusterTrustBundle'), claim, errors)
   })
 }
 
@@ -64,4 +70,32 @@ function checkToken(
   if (!token.path) errors.push(required(volumePath.child('path')))
   else checkFilePath(token.path, volumePath.child('path'), errors)
   claim(token.path, token.path)
+}
+
+function checkTrustBundle(
+  bundle: ClusterTrustBundleProjection,
+  path: FieldPath,
+  claim: Claim,
+  errors: FieldError[],
+): void {
+  const { name, signerName, labelSelector } = bundle
+  if (name !== undefined && signerName !== undefined)
+    errors.push(invalid(path, bundle, 'only one of name and signerName may be used'))
+  else if (name !== undefined) {
+    if (name === '') errors.push(required(path.child('name'), 'must be a valid object name'))
+    const signer = name.includes(':') ? name.slice(0, name.lastIndexOf(':')).replaceAll(':', '/') : ''
+    for (const message of clusterTrustBundleNameProblems(name, signer))
+      errors.push(invalid(path.child('name'), name, `not a valid clustertrustbundlename: ${message}`))
+    if (labelSelector)
+      errors.push(
+        invalid(path.child('labelSelector'), labelSelector, 'labelSelector must be unset if name is specified'),
+      )
+  } else if (signerName !== undefined) {
+    if (signerName === '') errors.push(required(path.child('signerName'), 'must be a valid signer name'))
+    errors.push(...validateSignerName(signerName, path.child('signerName')))
+    errors.push(...validateLabelSelector(labelSelector, path.child('labelSelector')))
+  } else errors.push(required(path, 'either name or signerName must be specified'))
+  if (!bundle.path) errors.push(required(path.child('path')))
+  else checkFilePath(bundle.path, path.child('path'), errors)
+  claim(bundle.path, bundle.path)
 }
