@@ -1,4 +1,5 @@
 /** Two nodes on one machine, joined as two machines would be: every way from anywhere to a Service, by real packets. */
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
 import { eventually, Machine } from '../tools/machine.ts'
@@ -109,12 +110,65 @@ describe.each(['host-gw', 'vxlan'])('%s', (network) => {
       expect(await nodesAnswering(() => machine.onNode('node-1', ...curl(`http://${ip}`)), 12)).toHaveLength(1)
     })
 
+    const lookup = (node: string) => {
+      const script = `const r = new (require('node:dns').promises.Resolver)({ timeout: 1000, tries: 2 }); r.setServers(['10.96.0.10']); r.resolve4('everywhere.default.svc.cluster.local').then(console.log, (e) => console.log(e.code))`
+      return machine.onNode(node, process.execPath, '-e', script)
+    }
+
     test('each node has DNS', async () => {
       const ip = await clusterIP('everywhere')
       for (const node of ['node-1', 'node-2']) {
-        const script = `const r = new (require('node:dns').promises.Resolver)(); r.setServers(['10.96.0.10']); r.resolve4('everywhere.default.svc.cluster.local').then(console.log)`
-        expect(await machine.onNode(node, process.execPath, '-e', script)).toContain(ip)
+        expect(await lookup(node)).toContain(ip)
       }
     })
+
+    test('a node whose process is killed is still reached, and its DNS comes back', async () => {
+      const ip = await clusterIP('everywhere')
+      const pidOf = () =>
+        (JSON.parse(readFileSync(`${machine.dataDir}/nodes/node-2/node.json`, 'utf8')) as { pid: number }).pid
+      const killed = pidOf()
+      process.kill(killed, 'SIGKILL')
+      for (const node of ['node-1', 'node-2'])
+        expect(await nodesAnswering(() => machine.onNode(node, ...curl(`http://${ip}`)))).toEqual(['node-1', 'node-2'])
+      expect(await lookup('node-1')).toContain(ip)
+      await eventually(
+        () => lookup('node-2'),
+        (answer) => answer.includes(ip),
+      )
+      expect(pidOf()).not.toBe(killed)
+    })
+
+    test('a node that is cut off serves its own pods, and is reached again when it is back', async () => {
+      const [everywhere, here] = [await clusterIP('everywhere'), await clusterIP('here')]
+      const cable = `sp${machine.id.slice(0, 6)}-2`
+      await machine.must('ip', 'link', 'set', cable, 'down')
+      try {
+        // Neither the API server nor the other node is there.
+        expect(await nodesAnswering(() => machine.onNode('node-2', ...curl(`http://${here}`)), 4)).toEqual(['node-2'])
+        expect(await lookup('node-2')).toContain(everywhere)
+        expect(await nodesAnswering(() => machine.onNode('node-1', ...curl(`http://${here}`)), 4)).toEqual(['node-1'])
+        if (network === 'host-gw') await untilOnly('node-1', everywhere)
+      } finally {
+        await machine.must('ip', 'link', 'set', cable, 'up')
+      }
+      await machine.kubectl('wait', '--for=condition=Ready', 'node/node-2', '--timeout=60s')
+      for (const node of ['node-1', 'node-2']) {
+        const ask = () => machine.onNode(node, ...curl(`http://${everywhere}`)).catch(() => 'nobody')
+        await eventually(
+          () => nodesAnswering(ask),
+          (names) => names.join() === 'node-1,node-2',
+        )
+      }
+    })
+
+    /** The control plane gives up a node after a while; from then on its pods get no traffic. */
+    async function untilOnly(node: string, ip: string): Promise<void> {
+      await machine.kubectl('wait', '--for=condition=Ready=Unknown', 'node/node-2', '--timeout=90s')
+      const ask = () => machine.onNode(node, ...curl(`http://${ip}`)).catch(() => 'nobody')
+      await eventually(
+        () => nodesAnswering(ask),
+        (names) => names.join() === node,
+      )
+    }
   })
 })

@@ -34,6 +34,11 @@ export class Machine {
     return this.#cluster[3]!
   }
 
+  /** Of the cluster: part of the names of its links and namespaces. */
+  get id(): string {
+    return createHash('sha256').update(this.dataDir).digest('hex').slice(0, 8)
+  }
+
   /** Starts `command` with the network of this machine, or of another. */
   spawn(command: string, args: readonly string[], namespace = this.namespace): ChildProcess {
     return this.linux.namespaces.inNamespace(namespace, () =>
@@ -43,8 +48,7 @@ export class Machine {
 
   /** Runs a command as on a node; it must succeed. */
   async onNode(node: string, command: string, ...args: readonly string[]): Promise<string> {
-    const id = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 8)
-    using namespace = this.linux.namespaces.open(`sampan-${id}-${node}`)
+    using namespace = this.linux.namespaces.open(`sampan-${this.id}-${node}`)
     const ran = await this.run(command, args, '', namespace)
     if (ran.code !== 0)
       throw new Error(`${node}: ${command} ${args.join(' ')}: ${ran.code}\n${ran.stdout}\n${ran.stderr}`)
