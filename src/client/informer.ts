@@ -45,7 +45,7 @@ export interface InformerOptions<T extends KubernetesObject> {
   readonly indexes?: Indexes<T>
   /** Ask for the first list as a stream (KEP-3157) instead of one answer. */
   readonly watchList?: boolean
-  /** Drops what this informer does not need, before an object is kept. */
+  /** Drops what this informer does not need, before an object is kept; by default metadata.managedFields. */
   readonly transform?: (object: T) => T
 }
 

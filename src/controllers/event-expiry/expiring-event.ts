@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../api/meta/object.ts'
+import type { KubernetesObject, ObjectMeta } from '../../api/meta/object.ts'
 import { parseTime } from '../../api/meta/time.ts'
 
 /** Milliseconds. */
@@ -18,15 +18,7 @@ interface TimedEvent extends KubernetesObject {
 
 export function expiringOnly(event: KubernetesObject): ExpiringEvent {
   const { name, namespace, uid, resourceVersion } = event.metadata
-  return {
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
-    expires: lastSeen(event) + LIFETIME,
-  }
+  return { metadata: { name, namespace, uid, resourceVersion } as ObjectMeta, expires: lastSeen(event) + LIFETIME }
 }
 
 function lastSeen(event: TimedEvent): number {
