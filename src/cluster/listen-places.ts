@@ -1,3 +1,4 @@
+import { CLUSTER_INFO_PATH } from '../api/kinds/core/cluster-info.ts'
 import { isUnspecified, parseIP } from '../base/ip-address.ts'
 import { machineAddress } from './server-names.ts'
 import type { ClusterOptions } from './start-cluster.ts'
@@ -7,14 +8,17 @@ export const reachedAt = (listen: string) => (isWildcard(listen) ? machineAddres
 
 /**
  * Where the API server listens for other machines, besides loopback. Who wants to join has to learn about the cluster
- * before the cluster knows them: requests without a name go on, and may see what everybody may see.
+ * before the cluster knows them: that alone can be read without a name.
  */
 export function openToMachines(
   { listen, authentication }: Pick<ClusterOptions, 'listen' | 'authentication'>,
   address: string,
 ): Pick<ClusterOptions, 'listen' | 'authentication'> {
   const places = isWildcard(address) ? { host: address } : { also: [address] }
-  return { listen: { ...(listen || {}), ...places }, authentication: { ...authentication, anonymous: true } }
+  return {
+    listen: { ...(listen || {}), ...places },
+    authentication: { ...authentication, anonymousPaths: [CLUSTER_INFO_PATH] },
+  }
 }
 
 function isWildcard(host: string): boolean {

@@ -30,6 +30,8 @@ export interface AuthenticationOptions {
   readonly configurationChanges?: Changes<AuthenticationConfiguration>
   /** Whether requests without any credentials go on, as `system:anonymous`; no by default. */
   readonly anonymous?: boolean
+  /** Where they go on in any case, as whole paths. */
+  readonly anonymousPaths?: readonly string[]
 }
 
 export interface Authentication {
@@ -79,7 +81,9 @@ export async function startAuthentication(
       ...(options.webhook ? [webhookTokens(options.webhook, audiences, clock)] : []),
     ],
     serverAudiences: audiences,
-    anonymous: (path: string) => isAnonymous(path, configured?.anonymous(), options.anonymous ?? false),
+    anonymous: (path: string) =>
+      options.anonymousPaths?.includes(path) === true ||
+      isAnonymous(path, configured?.anonymous(), options.anonymous ?? false),
   }
   return {
     serviceAccounts,

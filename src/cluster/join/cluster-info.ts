@@ -1,7 +1,7 @@
 import { request } from 'node:https'
 import { isIP } from 'node:net'
 import type { ConfigMap } from '../../api/generated/core-v1.ts'
-import { CLUSTER_INFO } from '../../api/kinds/core/cluster-info.ts'
+import { CLUSTER_INFO_PATH } from '../../api/kinds/core/cluster-info.ts'
 import { JoinError } from '../join-error.ts'
 
 export interface FetchedInfo {
@@ -10,14 +10,14 @@ export interface FetchedInfo {
   readonly serverTime: number | undefined
 }
 
-const PATH = `/api/v1/namespaces/${CLUSTER_INFO.namespace}/configmaps/${CLUSTER_INFO.name}`
 const TIMEOUT = 10_000
 const MAX_BYTES = 1 << 20
 
 /** Reads what the cluster tells everybody. Without `ca` whoever answers is listened to: nothing said is believed yet. */
 export async function fetchClusterInfo(server: URL, ca?: string): Promise<FetchedInfo> {
   const { status, body, date } = await get(server, ca)
-  if (status === 404)
+  // A cluster for one machine alone asks who is there, one that nobody prepared has nothing to tell.
+  if (status === 404 || status === 401)
     throw new JoinError(`the cluster at ${server.host} lets no machines join`, [
       'Start it for others on its machine: sampan down, then sampan up --detach --listen ADDRESS',
     ])
@@ -45,7 +45,7 @@ function get(server: URL, ca: string | undefined): Promise<{ status: number; bod
       {
         host,
         port: server.port || 443,
-        path: PATH,
+        path: CLUSTER_INFO_PATH,
         headers: { accept: 'application/json', 'user-agent': 'sampan-join' },
         timeout: TIMEOUT,
         agent: false,

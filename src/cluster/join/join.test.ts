@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { createClient } from '../../client/client.ts'
 import { createHttpTransport } from '../../client/http-transport.ts'
 import { connectionOf, loadKubeconfig } from '../../client/kubeconfig.ts'
+import { openToMachines } from '../listen-places.ts'
 import { nodeKubeconfigPath } from '../node-settings.ts'
 import { publishClusterInfo } from '../publish-cluster-info.ts'
 import { type Cluster, startCluster } from '../start-cluster.ts'
@@ -51,7 +52,8 @@ function hurried(): Clock {
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'sampan-join-'))
-  cluster = await startCluster({ authentication: { anonymous: true }, scheduler: false })
+  const { authentication } = openToMachines({}, '127.0.0.1')
+  cluster = await startCluster({ ...(authentication && { authentication }), scheduler: false })
   server = new URL(cluster.url!)
   ca = (await cluster.certificates).ca.cert
   await publishClusterInfo(cluster.client, { server: cluster.url!, ca, configuration })
@@ -95,6 +97,21 @@ describe('discoverCluster', () => {
     } finally {
       await publishClusterInfo(cluster.client, { server: cluster.url!, ca, configuration })
     }
+  })
+})
+
+describe('who has no name', () => {
+  it.each([
+    ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 200],
+    ['/api/v1/namespaces/kube-public/configmaps', 401],
+    ['/api/v1/nodes', 401],
+  ])('gets %s: %i', async (path, status) => {
+    await using transport = createHttpTransport({ server: server.origin, ca, clock: systemClock })
+    const answer = await transport.raw({ path }).then(
+      () => 200,
+      (error: { code: number }) => error.code,
+    )
+    expect(answer).toBe(status)
   })
 })
 
