@@ -41,6 +41,9 @@ const EVICTION_THRESHOLDS: EvictionThresholds = {
   inodesFreeFraction: 0.01,
 }
 
+/** A fork bomb ends here, long before the machine does. */
+const POD_PIDS_LIMIT = 4096
+
 /** Disposing lets go of everything and leaves it running: the next process adopts it. */
 export interface RunningNode extends AsyncDisposable {
   /** Ends all pods and takes away what the node put into the kernel. */
@@ -120,6 +123,7 @@ async function startParts(
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
       mounter,
       evictionThresholds: EVICTION_THRESHOLDS,
+      podPidsLimit: POD_PIDS_LIMIT,
       listen: { host: address, port: KUBELET_PORT },
       tls: await kubeletCertificate(dataDir),
     }),

@@ -78,6 +78,8 @@ export interface KubeletOptions {
   readonly metrics?: MetricsRegistry
   /** When pods are evicted for the node's sake. */
   readonly evictionThresholds?: EvictionThresholds
+  /** How many processes a pod may have; any number without. */
+  readonly podPidsLimit?: number
   readonly mounter?: Mounter
   /** How to reach a pod from here; directly without. */
   readonly dial?: Dial
@@ -301,7 +303,17 @@ class RunningKubelet implements Kubelet {
   }
 
   async #workerContext(runtimeName: string, services: WorkerContext['services']): Promise<WorkerContext> {
-    const { runtime, rootDir, podLogsDir, clock, log, mounter = folderMounter, dial, nodeAddresses } = this.#options
+    const {
+      runtime,
+      rootDir,
+      podLogsDir,
+      podPidsLimit,
+      clock,
+      log,
+      mounter = folderMounter,
+      dial,
+      nodeAddresses,
+    } = this.#options
     const client = this.#client
     const events = this.#events
     const source = this.#source
@@ -317,6 +329,7 @@ class RunningKubelet implements Kubelet {
       runtimeName,
       rootDir,
       podLogsDir: podLogsDir ?? path.join(rootDir, 'log', 'pods'),
+      podPidsLimit,
       dns: await this.#dns(),
       dial: dial ?? dialDirectly,
       userAgent: `kube-probe/${KUBELET_VERSION.slice(1, 5)}`,

@@ -9,7 +9,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import type { ContainerRuntime } from '../../src/container-runtime/runtime.ts'
 import { kernelMounter } from '../../src/kubelet/kernel-mounter.ts'
-import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts'
+import { type Kubelet, type KubeletOptions, startKubelet } from '../../src/kubelet/kubelet.ts'
 import { startSyscallAgents } from '../../src/linux/syscall-agent.ts'
 import { openMemoryStore } from '../../src/store/embedded.ts'
 import { builtinMachine } from '../container-runtime/builtin-under-test.ts'
@@ -23,6 +23,8 @@ export interface RealNode extends AsyncDisposable {
   readonly kubelet: Kubelet
   readonly runtime: ContainerRuntime
   readonly rootDir: string
+  /** All cgroups of the node's pods are below it. */
+  readonly cgroupRoot: string
   pods(): ReturnType<Client['resource']>
   run(name: string, spec: Partial<NonNullable<Pod['spec']>>): Promise<Pod>
   untilPod(name: string, wanted: (pod: Pod) => boolean): Promise<Pod>
@@ -34,7 +36,7 @@ export interface RealNode extends AsyncDisposable {
   restart(): Promise<void>
 }
 
-export async function realNode(): Promise<RealNode> {
+export async function realNode(options: Partial<KubeletOptions> = {}): Promise<RealNode> {
   const machine = builtinMachine((folder) => ({ [IMAGE]: [path.join(folder, 'busybox')] }))
   const rootDir = mkdtempSync(path.join(tmpdir(), 'sampan-kubelet-'))
   const store = await openMemoryStore()
@@ -58,6 +60,7 @@ export async function realNode(): Promise<RealNode> {
       clusterDomain: 'cluster.local',
       mounter: kernelMounter(agents),
       evictionThresholds: { memoryAvailableBytes: 0, diskAvailableFraction: 0, inodesFreeFraction: 0 },
+      ...options,
     })
   const account = {
     apiVersion: 'v1',
@@ -76,6 +79,7 @@ export async function realNode(): Promise<RealNode> {
     client,
     runtime,
     rootDir,
+    cgroupRoot: machine.cgroupRoot,
     get kubelet() {
       return kubelet
     },

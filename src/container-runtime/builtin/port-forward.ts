@@ -50,10 +50,11 @@ async function dial(agent: AgentChannel, port: number): Promise<number> {
     return await connectTo(agent, AF_INET, loopback4(port))
   } catch (error) {
     if (!hasCode(error, 'ECONNREFUSED', 'ENETUNREACH', 'EADDRNOTAVAIL')) throw refused(port, error)
+    return connectTo(agent, AF_INET6, loopback6(port)).catch((other) => {
+      // A kernel without IPv6 has nothing to say about it.
+      throw refused(port, hasCode(other, 'EAFNOSUPPORT') ? error : other)
+    })
   }
-  return connectTo(agent, AF_INET6, loopback6(port)).catch((error) => {
-    throw refused(port, error)
-  })
 }
 
 const refused = (port: number, error: unknown) =>

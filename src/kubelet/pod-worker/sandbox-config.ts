@@ -10,6 +10,7 @@ import { isPrivileged, podNamespaces } from './security.ts'
 export interface SandboxSettings {
   readonly dns: DnsSettings
   readonly podLogsDir: string
+  readonly podPidsLimit?: number | undefined
 }
 
 export function sandboxConfig(
@@ -18,7 +19,7 @@ export function sandboxConfig(
   settings: SandboxSettings,
   runtimeHandler = '',
 ): PodSandboxConfig {
-  const { dns, podLogsDir } = settings
+  const { dns, podLogsDir, podPidsLimit: pidsLimit } = settings
   const { name = '', namespace = '', uid = '' } = pod.metadata
   const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
   return {
@@ -30,7 +31,7 @@ export function sandboxConfig(
     labels: sandboxLabels(pod),
     annotations: pod.metadata.annotations ?? {},
     cgroupParent: cgroupParent(pod),
-    resources: podResources(pod),
+    resources: { ...podResources(pod), ...(pidsLimit !== undefined && { pidsLimit }) },
     sysctls: Object.fromEntries((pod.spec?.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
     namespaces: podNamespaces(pod),
     privileged: isPrivileged(pod),

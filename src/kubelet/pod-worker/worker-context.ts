@@ -24,6 +24,7 @@ export interface WorkerContext {
   readonly runtimeName: string
   readonly rootDir: string
   readonly podLogsDir: string
+  readonly podPidsLimit: number | undefined
   readonly dns: DnsSettings
   readonly dial: Dial
   readonly userAgent: string
