@@ -100,6 +100,22 @@ describe.runIf(kubectlRunsHere)('kubectl', () => {
     expect(await ok('get pods -l app=primary -o jsonpath={.items[*].metadata.annotations.x}')).toBe('y')
   })
 
+  test('expose makes services for a controller and for a service', async () => {
+    await ok('wait rc/primary --for=jsonpath={.status.readyReplicas}=1 --timeout=30s')
+    await ok('expose rc primary --name=second --port=1234 --target-port=6379')
+    await ok('expose service second --name=third --port=2345 --target-port=6379')
+    const address = await ok('get pods -l app=primary -o jsonpath={.items[*].status.podIP}')
+    for (const [name, port] of [
+      ['second', '1234'],
+      ['third', '2345'],
+    ]) {
+      expect(await ok(`get service ${name} -o jsonpath={.spec.ports[0].port}`)).toBe(port)
+      const found = () =>
+        ok(`get endpoints ${name} -o jsonpath={.subsets[*].addresses[*].ip}:{.subsets[*].ports[*].port}`)
+      await expect.poll(found, { timeout: 10_000 }).toBe(`${address}:6379`)
+    }
+  })
+
   test('describe tells the whole story of pods, controllers, services, nodes and namespaces', async () => {
     expectLines(await ok('describe pods -l app=primary'), [
       ['Name:', 'primary-'],

@@ -1,4 +1,5 @@
 /** How pods and their containers live and end. */
+import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Pod } from '../../src/api/generated/core-v1.ts'
 import { asRoot } from '../linux/as-root.ts'
@@ -190,6 +191,23 @@ asRoot('how pods live and end', () => {
     expect(await node.kubectl('exec', 'lasting', '-c', 'other', '--', 'echo', 'remote', 'execution')).toBe(
       'remote execution\n',
     )
+  })
+
+  test('commands and logs over plain WebSockets', async () => {
+    await node.until('lasting', isReady)
+    const program = path.resolve(import.meta.dirname, '..', 'tools', 'read-web-socket.mjs')
+    const read = async (door: string, protocol: string) => {
+      const address = `/api/v1/namespaces/default/pods/lasting/${door}`
+      const lines = (await node.machine.must(process.execPath, program, address, protocol)).trim().split('\n')
+      return lines.map((line) => Buffer.from(line, 'base64'))
+    }
+    const words = 'command=echo&command=remote+execution+test'
+    const messages = await read(`exec?container=main&stdout=1&stderr=1&${words}`, 'channel.k8s.io')
+    // The first byte names the stream; on others than that of the output nothing is said.
+    const said = messages.filter((message) => message.length > 1)
+    expect(said.map(([channel]) => channel)).toEqual(said.map(() => 1))
+    expect(Buffer.concat(said.map((message) => message.subarray(1))).toString()).toBe('remote execution test\n')
+    expect(Buffer.concat(await read('log?container=main', 'binary.k8s.io')).toString()).toBe('hello\n')
   })
 
   test('logs can be cut, dated and followed from a moment on', async () => {

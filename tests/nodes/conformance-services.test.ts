@@ -242,6 +242,31 @@ asRoot('pods that talk', () => {
     for (const method of ['GET', 'HEAD']) expect(await proxy(method, '?method=1')).toMatchObject({ status: 301 })
   })
 
+  test('a controller is made, scaled and taken away, and each of its pods serves', async () => {
+    const labels = { app: 'demo' }
+    const { containers } = server('x', labels).spec
+    const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers } }
+    const spec = { replicas: 2, selector: labels, template }
+    await node.apply({ apiVersion: 'v1', kind: 'ReplicationController', metadata: { name: 'demo' }, spec })
+    const names = async () => [...(await node.pods()).keys()].filter((name) => name.startsWith('demo-'))
+    const serving = async (count: number) => {
+      const ready = ['wait', 'rc/demo', `--for=jsonpath={.status.readyReplicas}=${count}`, '--timeout=60s']
+      await node.kubectl(...ready)
+      const all = await eventually(names, (found) => found.length === count)
+      for (const name of all) {
+        const said = await node.kubectl('get', '--raw', `/api/v1/namespaces/default/pods/${name}:8080/proxy/`)
+        expect(said).toBe(`${name}:8080`)
+      }
+    }
+    await serving(2)
+    for (const count of [1, 2]) {
+      await node.kubectl('scale', 'rc', 'demo', `--replicas=${count}`, '--timeout=5m')
+      await serving(count)
+    }
+    await node.kubectl('delete', 'rc', 'demo', '--timeout=30s')
+    await eventually(names, (found) => found.length === 0)
+  }, 120_000)
+
   test('the API itself, with the token of the pod', async () => {
     const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
     const script = `curl -s --cacert ${folder}/ca.crt -H "Authorization: Bearer $(cat ${folder}/token)" https://kubernetes.default.svc`

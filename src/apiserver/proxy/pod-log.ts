@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
@@ -5,6 +6,7 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError, badRequest, internalError, invalidObject, methodNotSupported } from '../../api/meta/api-error.ts'
 import type { FieldError } from '../../api/meta/field-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { acceptByteStream } from '../../client/byte-stream.ts'
 import { Query } from '../registry/query.ts'
 import { askBackend, type BackendAnswer } from './backend.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
@@ -24,14 +26,21 @@ export const podLog: ConnectHandler = async (context, { exchange, info, query })
   const backend = await backendOf(pod)
   const headers = { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' }
   if (!backend) {
-    exchange.send(200, headers, [])
+    ;(await opened())?.end()
     return
   }
   const path = `/containerLogs/${info.namespace}/${info.name}/${container}?${asked}`
   const answer = await ask(path)
   if (answer.response.statusCode !== 200) throw await refusal(answer, info.name)
-  const out = exchange.relay(200, headers)
-  answer.response.on('error', () => out.destroy()).pipe(out)
+  const out = await opened()
+  if (!out) answer.response.destroy()
+  else answer.response.on('error', () => out.destroy()).pipe(out)
+
+  /** Where the log goes: the answer, or a WebSocket if the client came with one. */
+  async function opened(): Promise<Writable | undefined> {
+    const isWebSocket = exchange.headers.upgrade?.toLowerCase() === 'websocket'
+    return isWebSocket && exchange.takeOver ? acceptByteStream(exchange.takeOver()) : exchange.relay(200, headers)
+  }
 
   async function backendOf({ spec }: Pod) {
     if (!spec?.nodeName) return undefined

@@ -311,6 +311,30 @@ describe('logs', () => {
   test.each(['pending', 'ghost'])('of the pod %s there are none', async (name) => {
     expect(await bench.fetch(`${PODS}/${name}/log`)).toMatchObject({ status: 200, body: '' })
   })
+
+  const overWebSocket = async (pod: string, protocols: string[]) => {
+    const { host, port } = bench.address
+    const socket = new WebSocket(`wss://${host}:${port}${PODS}/${pod}/log`, protocols, bench.tlsOf())
+    const received: string[] = []
+    socket.on('message', (data, isBinary) => received.push(`${isBinary ? 'bytes' : 'text'} ${data}`))
+    await once(socket, 'close')
+    return { protocol: socket.protocol, received }
+  }
+
+  test.each<[protocols: string[], protocol: string, received: string]>([
+    [[], '', 'bytes a log'],
+    [['binary.k8s.io'], 'binary.k8s.io', 'bytes a log'],
+    [['base64.binary.k8s.io'], 'base64.binary.k8s.io', 'text YSBsb2c='],
+    [['unknown', 'binary.k8s.io'], 'binary.k8s.io', 'bytes a log'],
+  ])('over a WebSocket that offers %j', async (protocols, protocol, received) => {
+    expect(await overWebSocket('web', protocols)).toEqual({ protocol, received: [received] })
+  })
+
+  test('over a WebSocket: nothing of a pod that has no node, and errors as they are', async () => {
+    expect((await overWebSocket('pending', ['binary.k8s.io'])).received).toEqual([])
+    await expect(overWebSocket('web', ['v9.unknown'])).rejects.toThrow('403')
+    await expect(overWebSocket('none', ['binary.k8s.io'])).rejects.toThrow('404')
+  })
 })
 
 describe('exec', () => {
