@@ -47,7 +47,6 @@ export function podFacts(pod: Pod): PodFacts {
       : NO_WEIGHTED
   const { podAffinity, podAntiAffinity } = affinity ?? {}
   return {
-    ...individualFacts(pod),
     namespace,
     requests: podRequests(pod),
     nonZero: nonZeroRequests(pod),
@@ -56,6 +55,8 @@ export function podFacts(pod: Pod): PodFacts {
     requiredAntiAffinity: required(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
     preferredAffinity: preferred(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
     preferredAntiAffinity: preferred(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
+    // Last: fields that are added to a copy would give each pod's facts a hidden class of their own.
+    ...individualFacts(pod),
   }
 }
 
