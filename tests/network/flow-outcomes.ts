@@ -83,7 +83,10 @@ async function outcomeOf(
   const { addressOf } = network.placement
   const target = { ip: addressOf(to, family), port, protocol, source: addressOf(from, family) }
   const wanted = expected.split(' ').filter((word) => /^[LR]\d$/.test(word))
-  if (wanted.length === 0) return withoutEndpoint(await ask(place, target, SILENCE_MS), expected, to)
+  if (wanted.length === 0) {
+    const patience = expected === 'reject' ? PATIENCE_MS : SILENCE_MS
+    return withoutEndpoint(await ask(place, target, patience), expected, to)
+  }
   const isSticky = scenario.services.some(({ affinitySeconds }) => affinitySeconds !== undefined)
   const seen = new Map<string, string>()
   for (let i = 0; i < MOST_TRIES; i++) {
@@ -104,6 +107,3 @@ function withoutEndpoint(answer: Answer, expected: string, to: string): string {
   if (typeof answer !== 'string') return answer.name === to ? 'nothing' : answer.name
   return expected === 'nothing' ? 'nothing' : answer
 }
-
-/** On a machine that is busy enough a packet that should arrive comes too late: that is tried once more. */
-export const AGAIN = { retry: 1 }

@@ -76,12 +76,29 @@ export interface Target {
 /** The answer, or how there was none. */
 export type Answer = { readonly name: string; readonly seen: string } | 'reject' | 'drop' | 'unreachable'
 
+const FIRST_PORT = 20_000
+const LAST_PORT = 65_535
+const EADDRINUSE = 98
+let lastPort = FIRST_PORT
+
+/**
+ * Gives each client a port that none had lately. With a random one some would take up a flow that the kernel still remembers,
+ * and be led where the rules before these led it.
+ */
+function bindClient(fd: number, source: string): void {
+  for (let tries = 0; tries < LAST_PORT - FIRST_PORT; tries++) {
+    lastPort = lastPort === LAST_PORT ? FIRST_PORT : lastPort + 1
+    const result = linuxCalls().bind(fd, socketAddress(source, lastPort))
+    if (result >= 0) return
+    if (result !== -EADDRINUSE) throw new LinuxError(-result, `bind ${source}`)
+  }
+}
+
 export async function ask(place: Place, { source, ip, port, protocol }: Target, patienceMs: number): Promise<Answer> {
   const calls = linuxCalls()
   const fd = makeSocket(place, parseIP(ip)!.family, protocol)
   try {
-    const bound = calls.bind(fd, socketAddress(source, 0))
-    if (bound < 0) throw new LinuxError(-bound, `bind ${source}`)
+    bindClient(fd, source)
     const connected = calls.connect(fd, socketAddress(ip, port))
     if (connected < 0 && connected !== -EINPROGRESS) return failure(-connected)
     if (protocol === 'UDP') calls.send(fd, Buffer.from('?'), 1, 0)
@@ -115,7 +132,7 @@ export interface ConnectedUdp {
 export function connectedUdp(place: Place, { source, ip, port }: Target): ConnectedUdp {
   const calls = linuxCalls()
   const fd = makeSocket(place, parseIP(ip)!.family, 'UDP')
-  calls.bind(fd, socketAddress(source, 0))
+  bindClient(fd, source)
   calls.connect(fd, socketAddress(ip, port))
   return {
     fd,

@@ -9,7 +9,7 @@ import { placementOf } from '../../src/service-proxy/packet-flow-objects.contrac
 import { type FlowScenario, PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
-import { AGAIN, flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
+import { flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
 
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 const VARIANTS = ['nft', 'legacy'] as const
@@ -46,7 +46,7 @@ asRoot('iptables mode', () => {
     }
 
     // The tables of iptables-nft are run with those of all modes.
-    test.each(variant === 'legacy' ? PACKET_FLOWS : [])('$name', AGAIN, async (scenario) => {
+    test.each(variant === 'legacy' ? PACKET_FLOWS : [])('$name', async (scenario) => {
       const { placement } = network
       const backend = openBackend(network.nodes[0]!, factory, scenario, placement)
       await backend.apply(tableOf(scenario, placement), 'all')

@@ -8,7 +8,7 @@ import { placementOf } from '../../src/service-proxy/packet-flow-objects.contrac
 import { PACKET_FLOWS } from '../../src/service-proxy/packet-flows.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type FlowNetwork, startFlowNetwork } from './flow-network.ts'
-import { AGAIN, flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
+import { flowOutcomes, openBackend, tableOf } from './flow-outcomes.ts'
 
 /** One family after the other where most nodes have one; both at once where that is cheaper. */
 const STACKS: Readonly<Partial<Record<ProxyMode, readonly (readonly IPFamily[])[]>>> = {
@@ -43,7 +43,7 @@ asRoot('service proxy with real packets', () => {
     for (const families of STACKS[mode] ?? []) {
       const placement = placementOf(...families)
       describe(`${mode} ${families.join(' and ')}`, () => {
-        test.each(PACKET_FLOWS)('$name', AGAIN, async (scenario) => {
+        test.each(PACKET_FLOWS)('$name', async (scenario) => {
           const backend = openBackend(network.nodes[0]!, factory, scenario, placement)
           try {
             await backend.apply(tableOf(scenario, placement), 'all')
