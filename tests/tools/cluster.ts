@@ -18,6 +18,8 @@ export interface ClusterOptions {
   folder?: string
   /** False runs the API server alone, in memory. */
   controllers?: boolean
+  /** Further flags of `sampan up`. */
+  flags?: readonly string[]
 }
 
 export interface Ran {
@@ -112,6 +114,7 @@ async function startDetached(
     '0',
     '--nodes',
     '0',
+    ...(options.flags ?? []),
   )
   if (up.code !== 0) throw new Error(`sampan up failed with ${up.code}:\n${up.stdout}\n${up.stderr}`)
   return {

@@ -61,11 +61,6 @@ export class AuditedRequest {
     return this.#decision?.level === 'RequestResponse'
   }
 
-  /** Whether there is nothing to write down of it. */
-  get isUnwanted(): boolean {
-    return this.#decision?.level === 'None'
-  }
-
   /** Who asks is known: whether and what is written follows from that. */
   identified(user: UserInfo): void {
     this.#begin(user)

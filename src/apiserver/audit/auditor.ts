@@ -70,11 +70,13 @@ export class Auditor implements AsyncDisposable {
 
   /** A request from within this process; undefined if the policy wants nothing of it. */
   inProcess(user: UserInfo, userAgent: string, { info, verb, query }: InProcessRequest): AuditedRequest | undefined {
+    // Most of what loops do is of no interest, and there is a lot of it.
+    if (this.#context.evaluate({ user, verb, path: '', resource: info }).level === 'None') return undefined
     const url = pathOf(info) + (query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '')
     const source = { url, userAgent, sourceIPs: OWN_ADDRESS, status: 0 }
     const audit = new AuditedRequest(this.#context, source, info, verb)
     audit.identified(user)
-    return audit.isUnwanted ? undefined : audit
+    return audit
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
