@@ -4,12 +4,15 @@ import type { BootstrapToken } from '../api/kinds/core/bootstrap-token.ts'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import type { Clock } from '../base/clock.ts'
 import { readJson } from '../base/process-claim.ts'
+import type { Linux } from '../linux/linux.ts'
 import { discoverCluster } from './join/discover.ts'
 import { enrol } from './join/enrol.ts'
 import { readCertificate } from './join/node-certificates.ts'
 import { addressTowards } from './join/own-address.ts'
+import { assertNetworkFree } from './machine-node/free-network.ts'
 import { assertPortsFree } from './machine-node/free-ports.ts'
 import { nodeDir } from './machine-node.ts'
+import type { NodeConfiguration } from './node-configuration.ts'
 import type { NodeSettings } from './node-settings.ts'
 import { upstreamDnsServers } from './upstream-dns.ts'
 
@@ -26,6 +29,7 @@ export interface JoinOptions {
   readonly proxyMode?: string
   /** The node has a folder below. */
   readonly dataDir: string
+  readonly linux: Linux
   readonly clock: Clock
 }
 
@@ -52,7 +56,8 @@ export async function joinCluster(options: JoinOptions): Promise<Membership> {
   await assertPortsFree(address)
   const cluster = await discoverCluster(options)
   const identity = { name: nodeName, address, dataDir: nodeDir(options.dataDir, nodeName) }
-  const configuration = await enrol(cluster, `${token.id}.${token.secret}`, identity, clock)
+  const check = (configuration: NodeConfiguration) => assertNetworkFree(options.linux, configuration)
+  const configuration = await enrol(cluster, `${token.id}.${token.secret}`, identity, clock, check)
   const membership: Membership = {
     server: cluster.server,
     node: {

@@ -1,4 +1,5 @@
 /** A node that is the machine itself, in the machine's own network: so machines of one cluster meet. */
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../base/atomic-file.ts'
@@ -9,6 +10,7 @@ import type { Linux } from '../linux/linux.ts'
 import { writeNodeCredentials } from './local-nodes/credentials.ts'
 import { NodeProcess } from './local-nodes/node-process.ts'
 import type { NodesStart } from './local-nodes.ts'
+import { assertNetworkFree } from './machine-node/free-network.ts'
 import { assertPortsFree } from './machine-node/free-ports.ts'
 import { type NodeSettings, nodeClaimPath, nodeSettingsPath } from './node-settings.ts'
 
@@ -30,6 +32,8 @@ export async function startMachineNode(
   settings: NodeSettings,
   options: Pick<MachineNodeOptions, 'entry' | 'linux' | 'clock' | 'log'>,
 ): Promise<NodeProcess> {
+  // What a node that was killed left is its own: the next one goes on with it.
+  if (!existsSync(nodeSettingsPath(settings.dataDir))) assertNetworkFree(options.linux, settings)
   if (!(await findOwner(nodeClaimPath(settings.dataDir)))) await assertPortsFree(settings.address)
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   await writeFileAtomically(nodeSettingsPath(settings.dataDir), `${JSON.stringify(settings, null, 2)}\n`)

@@ -108,7 +108,8 @@ async function membershipOf(
   const isNew = !existsSync(instance.dataDir)
   const waiting = progress('joining the cluster')
   try {
-    return await joinCluster({ ...asked, dataDir: instance.dataDir, clock: systemClock })
+    const { kernelLinux } = await import('../../linux/kernel-linux.ts')
+    return await joinCluster({ ...asked, dataDir: instance.dataDir, linux: kernelLinux(), clock: systemClock })
   } catch (error) {
     if (isNew) await rm(instance.dataDir, { recursive: true, force: true })
     throw await explained(error)

@@ -5,15 +5,19 @@ import { CliError } from '../cli-error.ts'
 import type { ServerSettings } from '../server-process.ts'
 import type { Settings } from './instance.ts'
 
-interface Asked {
+interface Machines {
   readonly listen?: string
   readonly nodeName?: string
+}
+
+interface Asked extends Machines {
+  readonly nodes?: number
 }
 
 type NodesChosen = Pick<ServerSettings, 'nodes' | 'runtime'>
 
 /** Adds where other machines reach the cluster, as asked for or as last time. */
-export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, saved: Settings): T & Asked {
+export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, saved: Settings): T & Machines {
   const listen = listenAddress(asked.listen ?? saved.listen)
   if (listen === undefined) {
     if (asked.nodeName !== undefined)
@@ -22,7 +26,7 @@ export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, sav
   }
   const { nodes = 0, runtime } = chosen
   if (runtime !== 'builtin') return { ...chosen, listen }
-  if (nodes > 1)
+  if ((asked.nodes ?? 0) > 1)
     throw new CliError('with --listen this machine is one node itself', [
       'Others join with "sampan join": "sampan token create --print-join-command" tells how.',
     ])
@@ -30,7 +34,8 @@ export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, sav
     throw new CliError('a machine that others join has to be set up as root', [
       'Run it as root, or without a node here: sampan up --listen ADDRESS --nodes 0',
     ])
-  return { ...chosen, listen, nodeName: nodeNameOf(asked.nodeName ?? saved.nodeName) }
+  // A cluster that had several nodes on this machine has one from now on.
+  return { ...chosen, nodes: Math.min(nodes, 1), listen, nodeName: nodeNameOf(asked.nodeName ?? saved.nodeName) }
 }
 
 /** Loopback is where the API server listens anyway: asked for, it means nowhere else. */

@@ -31,16 +31,21 @@ export async function tellAddress(asNode: Client, { name, address }: NodeIdentit
   }
 }
 
-/** Makes this machine known to the cluster as a node, with a token. Only when all went well anything is written here. */
+/**
+ * Makes this machine known to the cluster as a node, with a token. `check` throws if it cannot be one of this kind. Only
+ * when all went well anything is written here.
+ */
 export async function enrol(
   cluster: ClusterAddress,
   token: string,
   identity: NodeIdentity,
   clock: Clock,
+  check: (configuration: NodeConfiguration) => void = () => {},
 ): Promise<NodeConfiguration> {
   await using bootstrap = createHttpTransport({ ...cluster, token: () => token, clock, userAgent: 'sampan-join' })
   const asBootstrapper = createClient(bootstrap)
   const configuration = await fetchConfiguration(asBootstrapper)
+  check(configuration)
   await assertNameFree(asBootstrapper, identity.name)
   const kubelet = await askFor(asBootstrapper, identity, 'kubelet', clock)
   await using transport = createHttpTransport({ ...cluster, ...kubelet, clock, userAgent: 'sampan-join' })

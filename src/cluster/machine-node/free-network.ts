@@ -1,0 +1,43 @@
+import { cidrsOverlap, parseCIDR } from '../../base/ip-address.ts'
+import type { Linux } from '../../linux/linux.ts'
+import { JoinError } from '../join-error.ts'
+import type { NodeConfiguration } from '../node-configuration.ts'
+
+/** The bridge of a node's pods, by the name that most pod networks give it. */
+const POD_BRIDGE = 'cni0'
+
+type Ranges = Pick<NodeConfiguration, 'clusterCidrs' | 'serviceCidrs'>
+
+/** A machine that becomes a node must not have the addresses of pods and Services elsewhere already. */
+export function assertNetworkFree(linux: Linux, { clusterCidrs, serviceCidrs }: Ranges): void {
+  using network = linux.openRtnetlink()
+  if (network.link(POD_BRIDGE))
+    throw new JoinError(`this machine has a bridge ${POD_BRIDGE}: it is, or was, a node of another cluster`, [
+      'Stop that one first (sampan down, kubeadm reset).',
+      `If nothing uses the bridge any more: ip link delete ${POD_BRIDGE}`,
+    ])
+  const links = new Map(network.links().map(({ index, name }) => [index, name]))
+  const known = [
+    ...network.addresses().map(({ address, link }) => ({ range: address, link })),
+    ...network.routes().map(({ destination, link }) => ({ range: destination, link })),
+  ]
+  for (const [cidrs, whose] of [
+    [clusterCidrs, 'pods'],
+    [serviceCidrs, 'Services'],
+  ] as const) {
+    for (const cidr of cidrs) {
+      const found = known.find(({ range }) => overlaps(range, cidr))
+      if (!found) continue
+      const link = found.link === undefined ? '' : ` on ${links.get(found.link)}`
+      throw new JoinError(`${cidr}, where ${whose} of the cluster have their addresses, meets ${found.range}${link}`, [
+        'Is it of another cluster on this machine? Stop that one first: sampan down',
+      ])
+    }
+  }
+}
+
+/** The default route is everywhere. */
+function overlaps(text: string, cidr: string): boolean {
+  const [range, wanted] = [parseCIDR(text), parseCIDR(cidr)]
+  return range !== undefined && wanted !== undefined && range.prefixLength > 0 && cidrsOverlap(range, wanted)
+}
