@@ -34,6 +34,8 @@ const SERVICE_ACCOUNTS: Readonly<Record<string, string>> = {
   'persistentvolume-protection-controller': 'pv-protection-controller',
   'service-cidr-controller': 'service-cidrs-controller',
   'service-lb-controller': 'service-controller',
+  'kube-apiserver-serving-clustertrustbundle-publisher-controller':
+    'kube-apiserver-serving-clustertrustbundle-publisher',
 }
 
 /** Each controller acts as a service account of its own, with the rights of its own work. */

@@ -4,7 +4,7 @@ import { createEventRecorder } from '../client/events.ts'
 import { createInformerFactory } from '../client/informer-factory.ts'
 import { runLeaderElection } from '../client/leader-election.ts'
 import type { Transport } from '../client/transport.ts'
-import { type ControlPlaneContext, controllers } from '../controllers/all.ts'
+import { type ControlPlaneContext, controllers, defaultControllers } from '../controllers/all.ts'
 import { type ControllerRunner, runControllers } from '../controllers/runner.ts'
 
 export interface ControllersOptions
@@ -37,7 +37,7 @@ const RETRY_PAUSE = 1000
  * otherwise the election goes on behind.
  */
 export async function startControllers(options: ControllersOptions): Promise<RunningControllers> {
-  const names = options.names ?? Object.keys(controllers)
+  const names = options.names ?? defaultControllers()
   const unknown = names.filter((name) => !Object.hasOwn(controllers, name))
   if (unknown.length > 0) throw new Error(`there is no controller ${unknown.join(', ')}`)
   const stop = new AbortController()

@@ -1,9 +1,11 @@
+import { type FeatureGate, isEnabled } from '../api/feature-gates.ts'
 import { bootstrapSignerController } from './bootstrap-signer/controller.ts'
 import { certificateApprovalController } from './certificate-approval/controller.ts'
 import { certificateCleanerController } from './certificate-cleaner/controller.ts'
 import { type CertificateSigner, certificateSigningController } from './certificate-signing/controller.ts'
 import { clusterDnsController } from './cluster-dns/controller.ts'
 import { clusterRoleAggregationController } from './cluster-role-aggregation/controller.ts'
+import { clusterTrustBundlePublisherController } from './cluster-trust-bundle-publisher/controller.ts'
 import type { Controller, ControllerContext } from './controller.ts'
 import { cronJobController } from './cronjob/controller.ts'
 import { daemonSetController } from './daemonset/controller.ts'
@@ -95,4 +97,14 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'persistentvolume-protection-controller': persistentVolumeProtectionController,
   'service-cidr-controller': serviceCIDRController,
   'ip-address-controller': ipAddressController,
+  'kube-apiserver-serving-clustertrustbundle-publisher-controller': clusterTrustBundlePublisherController,
 }
+
+/** Controllers of kinds that are served only with a feature gate. */
+const GATED: Readonly<Record<string, FeatureGate>> = {
+  'kube-apiserver-serving-clustertrustbundle-publisher-controller': 'ClusterTrustBundle',
+}
+
+/** The names of those that run unless somebody chooses. */
+export const defaultControllers = (): string[] =>
+  Object.keys(controllers).filter((name) => GATED[name] === undefined || isEnabled(GATED[name]))

@@ -123,4 +123,7 @@ test('what the controllers do is written down under their names', async () => {
 test('what a feature gate opens is served', async () => {
   const { object } = expectStatus(await cluster.api.get('/apis/certificates.k8s.io/v1beta1'), 200)
   expect(at(object, 'resources.0.name')).toBe('clustertrustbundles')
+  const bundles = async () =>
+    at((await cluster.api.get('/apis/certificates.k8s.io/v1beta1/clustertrustbundles')).object, 'items')
+  await expect.poll(bundles, { timeout: 20_000 }).toMatchObject([{ spec: { trustBundle: cluster.api.credentials.ca } }])
 })
