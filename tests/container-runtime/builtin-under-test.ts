@@ -12,8 +12,8 @@ import { openCgroups } from '../../src/linux/cgroups.ts'
 import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import { BUSYBOX_IMAGE, folderImages, makeBusyboxRoot } from './busybox-image.ts'
 
-/** A network namespace with loopback and nothing else. */
-export function loopbackNetwork(): SandboxNetwork {
+/** A network namespace with loopback and nothing else, whatever address it is said to have. */
+export function loopbackNetwork(address = '127.0.0.1'): SandboxNetwork {
   const { namespaces, openRtnetlink } = kernelLinux()
   const nameOf = (id: string) => `sampan-test-${id.slice(0, 16)}`
   return {
@@ -24,7 +24,7 @@ export function loopbackNetwork(): SandboxNetwork {
       network.changeLink(network.link('lo')!.index, { up: true })
       network[Symbol.dispose]()
       namespace[Symbol.dispose]()
-      return { netnsPath: `/run/netns/${name}`, ips: ['127.0.0.1'] }
+      return { netnsPath: `/run/netns/${name}`, ips: [address] }
     },
     async detach(sandboxId) {
       if (namespaces.list().includes(nameOf(sandboxId))) namespaces.delete(nameOf(sandboxId))
@@ -51,6 +51,7 @@ let machines = 0
 /** A state folder, a cgroup and images of its own; everything is gone afterwards. */
 export function builtinMachine(
   more: (folder: string) => Readonly<Record<string, readonly string[]>> = () => ({}),
+  podIP?: string,
 ): BuiltinMachine {
   const folder = mkdtempSync(path.join(tmpdir(), 'sampan-builtin-'))
   const root = path.join(folder, 'busybox')
@@ -70,7 +71,7 @@ export function builtinMachine(
       startBuiltinRuntime({
         stateDir,
         images,
-        network: loopbackNetwork(),
+        network: loopbackNetwork(podIP),
         clock: systemClock,
         log: silentLogger,
         cgroupRoot: group,

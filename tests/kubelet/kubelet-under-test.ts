@@ -7,6 +7,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
+import type { Transport } from '../../src/client/transport.ts'
 import type { ContainerRuntime } from '../../src/container-runtime/runtime.ts'
 import { kernelMounter } from '../../src/kubelet/kernel-mounter.ts'
 import { type Kubelet, type KubeletOptions, startKubelet } from '../../src/kubelet/kubelet.ts'
@@ -23,6 +24,7 @@ export interface RealNode extends AsyncDisposable {
   readonly kubelet: Kubelet
   readonly runtime: ContainerRuntime
   readonly rootDir: string
+  readonly transport: Transport
   /** All cgroups of the node's pods are below it. */
   readonly cgroupRoot: string
   pods(): ReturnType<Client['resource']>
@@ -36,8 +38,20 @@ export interface RealNode extends AsyncDisposable {
   restart(): Promise<void>
 }
 
-export async function realNode(options: Partial<KubeletOptions> = {}): Promise<RealNode> {
-  const machine = builtinMachine((folder) => ({ [IMAGE]: [path.join(folder, 'busybox')] }))
+/** Where the pods of the node run. */
+export interface NodeMachine extends AsyncDisposable {
+  readonly cgroupRoot: string
+  start(): Promise<ContainerRuntime>
+  leftovers(): string[]
+}
+
+export const builtinNode = (podIP?: string): NodeMachine =>
+  builtinMachine((folder) => ({ [IMAGE]: [path.join(folder, 'busybox')] }), podIP)
+
+export async function realNode(
+  options: Partial<KubeletOptions> = {},
+  machine: NodeMachine = builtinNode(),
+): Promise<RealNode> {
   const rootDir = mkdtempSync(path.join(tmpdir(), 'sampan-kubelet-'))
   const store = await openMemoryStore()
   const common = { clock: systemClock, random: systemRandom, log: silentLogger }
@@ -79,6 +93,7 @@ export async function realNode(options: Partial<KubeletOptions> = {}): Promise<R
     client,
     runtime,
     rootDir,
+    transport: server.transport(admin),
     cgroupRoot: machine.cgroupRoot,
     get kubelet() {
       return kubelet
