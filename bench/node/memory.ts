@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { eventually, Machine } from '../../tests/tools/machine.ts'
-import { pause, residentBytes } from '../measure.ts'
+import { cpuMicroseconds, pause, residentBytes } from '../measure.ts'
 import { mb, type Row } from '../report.ts'
 
 const AGENT = '/memfd:sampan-agent'
@@ -19,6 +19,7 @@ export async function nodeMemory(pods: number): Promise<Row[]> {
   const { pid } = JSON.parse(readFileSync(`${machine.dataDir}/nodes/node-1/node.json`, 'utf8')) as { pid: number }
   await pause(CALM_MS)
   const empty = residentBytes(pid)
+  const before = cpuMicroseconds(pid)
   const args = ['create', 'deployment', 'calm', '--image=sampan.local/host', `--replicas=${pods}`]
   await machine.kubectl(...args, '--', 'sleep', '100000')
   const ready = ['get', 'deployment', 'calm', '-o', 'jsonpath={.status.readyReplicas}']
@@ -27,6 +28,7 @@ export async function nodeMemory(pods: number): Promise<Row[]> {
     (count) => Number(count) === pods,
     120,
   )
+  const cpu = (cpuMicroseconds(pid) - before) / 1000 / pods
   await pause(CALM_MS)
   const full = residentBytes(pid)
   const shims = shimsOf(machine.dataDir).reduce((sum, shim) => sum + residentBytes(shim), 0)
@@ -44,6 +46,7 @@ export async function nodeMemory(pods: number): Promise<Row[]> {
       peer: `shim ${(shims / pods / 1e3).toFixed(0)} kB`,
       goal: '< 1 MB',
     },
+    { what: 'CPU of the node process for each', ours: `${cpu.toFixed(0)} ms`, peer: '', goal: '' },
   ]
 }
 
