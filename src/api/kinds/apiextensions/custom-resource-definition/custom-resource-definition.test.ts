@@ -233,3 +233,12 @@ describe('CustomResourceDefinition', () => {
     expect(draft.status?.storedVersions).toEqual(['v1', 'v2'])
   })
 })
+
+it('fields that are none are not kept', () => {
+  const draft = definition()
+  const labels = { type: 'object', properties: {}, additionalProperties: { type: 'string' } }
+  const items = { type: 'object', properties: { labels } }
+  draft.spec.versions[0]!.schema!.openAPIV3Schema!.properties = { list: { type: 'array', items } }
+  customResourceDefinitionKind.defaults?.(draft)
+  expect(items.properties).toEqual({ labels: { type: 'object', additionalProperties: { type: 'string' } } })
+})

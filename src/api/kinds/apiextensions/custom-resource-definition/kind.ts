@@ -4,6 +4,7 @@ import { withCondition } from '../../../meta/conditions.ts'
 import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { defaultWebhookClient } from '../../admissionregistration/webhook-client.ts'
+import { isSchema } from './schema-tree.ts'
 import { validateDefinitionUpdate, validateStoredVersions } from './update-validation.ts'
 import { validateDefinition } from './validation.ts'
 
@@ -41,8 +42,19 @@ function defaults({ spec }: CustomResourceDefinition): void {
     spec.names.singular ||= spec.names.kind.toLowerCase()
     spec.names.listKind ||= `${spec.names.kind}List`
   }
+  for (const { schema } of spec.versions ?? []) dropEmptyFields(schema?.openAPIV3Schema)
   spec.conversion ??= { strategy: 'None' }
   defaultWebhookClient(spec.conversion.webhook?.clientConfig)
+}
+
+/** `properties: {}` says no more than nothing, and is not kept: some generators write it beside additionalProperties. */
+function dropEmptyFields(schema: unknown): void {
+  if (!isSchema(schema)) return
+  const { properties, items, additionalProperties } = schema
+  if (isSchema(properties) && Object.keys(properties).length === 0) delete schema.properties
+  for (const field of Object.values(schema.properties ?? {})) dropEmptyFields(field)
+  dropEmptyFields(items)
+  dropEmptyFields(additionalProperties)
 }
 
 /** A definition goes only after all that it defined. */
