@@ -181,6 +181,22 @@ describe('the network of a node', () => {
     await expect(network.ready).rejects.toThrow('stopped before it was ready')
   })
 
+  test.each<[string, string, () => void]>([
+    ['off again', '0', () => {}],
+    ['left on for others', '1', () => void kernel.addLink({ kind: 'bridge', name: 'docker0', up: true })],
+  ])('after cleaning up, forwarding is %s', async (_, expected, prepare) => {
+    prepare()
+    await addNode(1, '10.244.1.0/24')
+    const first = await start()
+    await first.ready
+    expect(linux.openSysctl().read('net/ipv4/ip_forward')).toBe('1')
+    await first[Symbol.asyncDispose]()
+    const second = await start()
+    await second.ready
+    await second.cleanup()
+    expect(linux.openSysctl().read('net/ipv4/ip_forward')).toBe(expected)
+  })
+
   test('cleaning up leaves nothing in the kernel', async () => {
     await addNode(1, '10.244.1.0/24')
     await addNode(2, '10.244.2.0/24')

@@ -12,6 +12,7 @@ import type { Linux } from '../linux/linux.ts'
 import { NETWORK_BACKENDS, type NetworkBackendName } from './backends.ts'
 import { BridgePodNetwork } from './bridge/bridge-pod-network.ts'
 import { CniPodNetwork } from './cni/cni-pod-network.ts'
+import { rememberForwarding, restoreForwarding } from './node/former-forwarding.ts'
 import { NodeLoop } from './node/node-loop.ts'
 import { previousBackend, rememberBackend } from './node/previous-backend.ts'
 import { slimNode } from './peers/peer-of-node.ts'
@@ -57,6 +58,7 @@ const DEFAULT_BRIDGE = 'cni0'
 export async function startNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
   const { transport, clock, log, linux, stateDir, random = systemRandom } = options
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  rememberForwarding(stateDir, linux)
   const clusterCIDRs = options.clusterCidr.split(',').map((cidr) => cidr.trim())
   const backend = chooseBackend(options, clusterCIDRs)
   const podNetwork = openPodNetwork(options, clusterCIDRs)
@@ -81,6 +83,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
       await loop.pause()
       await podNetwork.cleanup()
       backend.stop()
+      restoreForwarding(stateDir, linux)
     },
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]()

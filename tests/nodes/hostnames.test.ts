@@ -11,6 +11,7 @@ asRoot('hostnames', () => {
   let address: string
   beforeAll(async () => {
     machine = new Machine()
+    machine.linux.openSysctl(machine.namespace).write('net/ipv4/ip_forward', 0)
     const greeting = await machine.up('--demo')
     expect(greeting).toContain('The demo runs')
     address = await machine.kubectl('get', 'service', 'hostnames', '-o', 'jsonpath={.spec.clusterIP}')
@@ -115,6 +116,7 @@ asRoot('hostnames', () => {
     expect(network.links().map(({ name }) => name)).toEqual(['lo'])
     using nftables = machine.linux.openNftables(machine.namespace)
     expect(nftables.tables()).toEqual([])
+    expect(machine.linux.openSysctl(machine.namespace).read('net/ipv4/ip_forward')).toBe('0')
     expect(processesWith(folder)).toEqual([])
     expect(cgroupsOf(`${folder}/nodes/node-1`)).toEqual([])
   })

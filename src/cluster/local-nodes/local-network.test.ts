@@ -49,3 +49,32 @@ test('nothing is left', async () => {
   using nftables = linux.openNftables()
   expect(nftables.tables()).toEqual([])
 })
+
+const forwards = (linux: ReturnType<typeof fakeLinux>) => linux.openSysctl().read('net/ipv4/ip_forward')
+
+test('forwarding is off again if it was, after the last cluster', async () => {
+  const linux = fakeLinux()
+  const first = await LocalNetwork.open({ linux, id: 'abc', routed })
+  const second = await LocalNetwork.open({ linux, id: 'def', routed })
+  expect(forwards(linux)).toBe('1')
+  // As another process that finds them.
+  await LocalNetwork.open({ linux, id: 'abc', routed })
+  await first.remove()
+  expect(forwards(linux)).toBe('1')
+  await second.remove()
+  expect(forwards(linux)).toBe('0')
+})
+
+test.each<[string, (linux: ReturnType<typeof fakeLinux>) => void]>([
+  ['it was on before', (linux) => linux.openSysctl().write('net/ipv4/ip_forward', 1)],
+  [
+    'others have a bridge',
+    (linux) => void linux.openRtnetlink().addLink({ kind: 'bridge', name: 'docker0', up: true }),
+  ],
+])('forwarding stays on if %s', async (_, prepare) => {
+  const linux = fakeLinux()
+  prepare(linux)
+  const network = await LocalNetwork.open({ linux, id: 'abc', routed })
+  await network.remove()
+  expect(forwards(linux)).toBe('1')
+})

@@ -6,9 +6,11 @@
  *                                         └── eth0 172.30.0.3 (node-2)
  */
 import { cidrsOverlap, formatIP, parseCIDR } from '../../base/ip-address.ts'
+import { isRouter } from '../../linux/forwarding.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValues } from '../../linux/nft-values.ts'
+import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { NODE_NETWORKS } from '../node-networks.ts'
 
@@ -30,6 +32,8 @@ export interface LocalNode {
 /** The first /24 that overlaps nothing this machine knows. */
 const CANDIDATES = Array.from({ length: 256 }, (_, third) => `${NODE_NETWORKS.split('.', 2).join('.')}.${third}.0/24`)
 const FORWARDING = 'net/ipv4/ip_forward'
+/** A chain that no packet meets: it remembers, for as long as our table is there, that we turned forwarding on. */
+const FORWARDING_WAS_OFF = 'forwarding-was-off'
 const PREFIX = 24
 
 export class LocalNetwork {
@@ -116,26 +120,30 @@ export class LocalNetwork {
       if (name.startsWith(`sampan-${id}-`)) linux.namespaces.delete(name)
     }
     using nftables = linux.openNftables()
+    const wasOff = forwardingWasOff(nftables, id)
     await nftables.commit(new NftTransaction().destroyTable(tableOf(id)))
     using network = linux.openRtnetlink()
     const bridge = network.link(bridgeName(id))
-    if (!bridge) return
-    const ports = network.links().filter(({ master }) => master === bridge.index)
-    for (const { index } of [...ports, bridge]) network.deleteLink(index)
+    if (bridge) {
+      const ports = network.links().filter(({ master }) => master === bridge.index)
+      for (const { index } of [...ports, bridge]) network.deleteLink(index)
+    }
+    if (wasOff) await endForwarding(linux, nftables)
   }
 
   /** What leaves the node network for the world does so with this machine's address. */
   async #masquerade(): Promise<void> {
     const sysctl = this.#linux.openSysctl()
+    using nftables = this.#linux.openNftables()
+    const wasOff = forwardingWasOff(nftables, this.#id) || sysctl.read(FORWARDING) !== '1'
     if (sysctl.read(FORWARDING) !== '1') sysctl.write(FORWARDING, 1)
     const table = tableOf(this.#id)
     const postrouting = { table, name: 'postrouting' }
     const network = Buffer.from(encodeValues(['ipv4_addr'], [addressIn(this.#subnet, 0)])).subarray(0, PREFIX / 8)
-    using nftables = this.#linux.openNftables()
+    const transaction = new NftTransaction().destroyTable(table).addTable(table)
+    if (wasOff) transaction.addChain({ table, name: FORWARDING_WAS_OFF })
     await nftables.commit(
-      new NftTransaction()
-        .destroyTable(table)
-        .addTable(table)
+      transaction
         .addChain({ ...postrouting, base: { type: 'nat', hook: 'postrouting', priority: 100 } })
         .addRule(postrouting, {
           comment: 'nodes reach the world with the address of this machine',
@@ -151,6 +159,23 @@ export class LocalNetwork {
   }
 }
 
+const forwardingWasOff = (nftables: Nftables, id: string) =>
+  nftables.list(tableOf(id))?.chains.some(({ name }) => name === FORWARDING_WAS_OFF) ?? false
+
+/** Another cluster of this machine still needs it, and then remembers in our place; or somebody else does. */
+async function endForwarding(linux: Linux, nftables: Nftables): Promise<void> {
+  const heir = otherCluster(linux, nftables)
+  if (heir) await nftables.commit(new NftTransaction().addChain({ table: heir, name: FORWARDING_WAS_OFF }))
+  else if (!isRouter(linux)) linux.openSysctl().write(FORWARDING, 0)
+}
+
+function otherCluster(linux: Linux, nftables: Nftables): NftTable | undefined {
+  using network = linux.openRtnetlink()
+  const links = new Set(network.links().map(({ name }) => name))
+  return nftables.tables().find(({ family, name }) => family === 'ip' && links.has(bridgeOfTable(name)))
+}
+
+const bridgeOfTable = (name: string) => (name.startsWith('sampan-') ? name.slice(0, 15) : '')
 const tableOf = (id: string) => ({ family: 'ip', name: `sampan-${id}` }) as const
 const bridgeName = (id: string) => `sampan-${id}`.slice(0, 15)
 
