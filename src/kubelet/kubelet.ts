@@ -17,6 +17,7 @@ import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import { type DnsSettings, parseResolvConf } from './environment/dns.ts'
 import type { EvictionThresholds } from './eviction/eviction.ts'
 import { type Dial, dialDirectly } from './handlers/connection.ts'
+import type { ImageCollectionLimits } from './images/garbage-collection.ts'
 import { ImagePuller } from './images/image-puller.ts'
 import { folderMounter, type Mounter } from './mounter.ts'
 import { Housekeeping } from './node/housekeeping.ts'
@@ -78,6 +79,8 @@ export interface KubeletOptions {
   readonly metrics?: MetricsRegistry
   /** When pods are evicted for the node's sake. */
   readonly evictionThresholds?: EvictionThresholds
+  /** How full the disk may be before images that nobody uses are removed. */
+  readonly imageLimits?: ImageCollectionLimits
   /** How many processes a pod may have; any number without. */
   readonly podPidsLimit?: number
   readonly mounter?: Mounter
@@ -227,7 +230,7 @@ class RunningKubelet implements Kubelet {
   }
 
   #startHousekeeping(workers: PodWorkers, stats: StatsCollector, context: WorkerContext): Housekeeping {
-    const { evictionThresholds } = this.#options
+    const { evictionThresholds, imageLimits } = this.#options
     const { runtime, clock, log, events, puller } = context
     const housekeeping = new Housekeeping({
       runtime,
@@ -237,6 +240,7 @@ class RunningKubelet implements Kubelet {
       clock,
       log,
       ...(evictionThresholds && { thresholds: evictionThresholds }),
+      ...(imageLimits && { imageLimits }),
       imagesLastUsed: puller.lastUsed,
       onPressure: (pressure) => {
         if (deepEqual(pressure, this.#pressure)) return

@@ -271,4 +271,12 @@ describe('sandboxes', () => {
     failure = undefined
     await bench.untilPod('app', isReady)
   })
+
+  it('with users of their own are refused, not run with those of the node', async () => {
+    await open()
+    await bench.create('app', { hostUsers: false })
+    const message = 'Failed to create pod sandbox: RuntimeClass handler "" does not support user namespaces'
+    await bench.untilEvent('app', 'FailedCreatePodSandBox', message)
+    expect(await bench.runtime.listPodSandbox()).toEqual([])
+  })
 })

@@ -4,7 +4,12 @@ import type { EventRecorder } from '../../client/events.ts'
 import type { ContainerRuntime } from '../../container-runtime/runtime.ts'
 import { DEFAULT_THRESHOLDS, type EvictionThresholds } from '../eviction/eviction.ts'
 import { EvictionLoop } from '../eviction/eviction-loop.ts'
-import { DEFAULT_IMAGE_LIMITS, imagesToRemove, removeImages } from '../images/garbage-collection.ts'
+import {
+  DEFAULT_IMAGE_LIMITS,
+  type ImageCollectionLimits,
+  imagesToRemove,
+  removeImages,
+} from '../images/garbage-collection.ts'
 import { DEFAULT_ROTATION, rotateLog } from '../logs/rotate-logs.ts'
 import type { PodWorkers } from '../pod-worker/pod-workers.ts'
 import { SerialLoop } from '../pod-worker/serial-loop.ts'
@@ -22,6 +27,7 @@ export interface HousekeepingOptions {
   readonly thresholds?: EvictionThresholds
   /** When images were last used, by id. */
   readonly imagesLastUsed: ReadonlyMap<string, number>
+  readonly imageLimits?: ImageCollectionLimits
   readonly onPressure: (pressure: Pressure) => void
 }
 
@@ -33,11 +39,13 @@ export class Housekeeping {
   readonly #options: HousekeepingOptions
   readonly #loop: SerialLoop
   readonly #eviction: EvictionLoop
+  readonly #imageLimits: ImageCollectionLimits
   #imagesAt = 0
 
   constructor(options: HousekeepingOptions) {
     const { clock, log, workers, stats, events, onPressure, thresholds = DEFAULT_THRESHOLDS } = options
     this.#options = options
+    this.#imageLimits = options.imageLimits ?? DEFAULT_IMAGE_LIMITS
     this.#eviction = new EvictionLoop({
       workers,
       stats,
@@ -68,7 +76,7 @@ export class Housekeeping {
     await this.#eviction.check()
     if (clock.now() - this.#imagesAt >= IMAGE_INTERVAL) {
       this.#imagesAt = clock.now()
-      await this.#removeImages((await stats.collect()).sample.node, DEFAULT_IMAGE_LIMITS.highFraction)
+      await this.#removeImages((await stats.collect()).sample.node, this.#imageLimits.highFraction)
     }
     return clock.now() + INTERVAL
   }
@@ -88,7 +96,7 @@ export class Housekeeping {
     const { runtime, workers, imagesLastUsed, clock } = this.#options
     const inUse = new Set<string>()
     for (const { state } of workers.all()) for (const { imageId } of state.runtime.containers) inUse.add(imageId)
-    const limits = { ...DEFAULT_IMAGE_LIMITS, highFraction }
+    const limits = { ...this.#imageLimits, highFraction }
     const images = await runtime.images.list()
     const chosen = imagesToRemove(images, inUse, imagesLastUsed, filesystem, limits, clock.now())
     await removeImages(runtime.images, chosen)

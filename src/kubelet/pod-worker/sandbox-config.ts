@@ -21,6 +21,9 @@ export function sandboxConfig(
 ): PodSandboxConfig {
   const { dns, podLogsDir, podPidsLimit: pidsLimit } = settings
   const { name = '', namespace = '', uid = '' } = pod.metadata
+  // Without this a pod that asked for less would get the rights of the node's root.
+  if (pod.spec?.hostUsers === false)
+    throw new Error(`RuntimeClass handler ${JSON.stringify(runtimeHandler)} does not support user namespaces`)
   const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
   return {
     metadata: { name, namespace, uid, attempt },
