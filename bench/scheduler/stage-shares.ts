@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 export type StageShares = readonly (readonly [stage: string, percent: number])[]
 
 const SAMPLE_EVERY = 500
+/** Where samples are further apart, the processor was somebody else's. */
+const LONGEST = 10_000
 
 /** The innermost frame that is named here says what a sample was spent on. */
 const STAGES: readonly (readonly [prefix: string, stage: string])[] = [
@@ -64,7 +66,7 @@ function sharesOf({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): S
   samples.forEach((id, i) => {
     const stage = stages.get(id)
     if (!stage) return
-    const time = Math.max(0, timeDeltas[i] ?? 0)
+    const time = Math.min(LONGEST, Math.max(0, timeDeltas[i] ?? 0))
     spent.set(stage, (spent.get(stage) ?? 0) + time)
     total += time
   })

@@ -1,3 +1,5 @@
+import type { Pod } from '../../../api/generated/core-v1.ts'
+import type { ClusterState } from '../../cache/cluster-state.ts'
 import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
 import { podClaims, type Storage, usesClaims } from '../volume-binding/storage.ts'
 
@@ -7,19 +9,26 @@ const IN_USE: Rejection = {
   resolvable: true,
 }
 
-/** A claim for one pod alone (ReadWriteOncePod) is not given to a second. */
+/** A claim for one pod alone (ReadWriteOncePod) is not given to a second, on whatever node the first is. */
 export function volumeRestrictions(storage: Storage): SchedulerPlugin {
   return {
     name: 'VolumeRestrictions',
     retryOn: ['PodDelete', 'StorageChange'],
     concerns: usesClaims,
-    preFilter(pod) {
+    filter(pod, _view, { cluster }) {
       const { namespace = '', uid } = pod.metadata
       for (const { name, claim } of podClaims(pod, storage)) {
         if (!claim?.spec?.accessModes?.includes('ReadWriteOncePod')) continue
-        for (const user of storage.usersOf(namespace, name)) if (user.metadata.uid !== uid) return IN_USE
+        for (const user of storage.usersOf(namespace, name))
+          if (user.metadata.uid !== uid && isThere(cluster, user)) return IN_USE
       }
       return undefined
     },
   }
+}
+
+/** While preemption tries what would be without it, a pod is not on its node. */
+function isThere(cluster: ClusterState, pod: Pod): boolean {
+  const placed = cluster.getPod(pod.metadata.uid!)
+  return placed !== undefined && cluster.podsOn(placed.node).has(placed)
 }
