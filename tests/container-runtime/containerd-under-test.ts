@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
@@ -75,6 +75,38 @@ export async function containerdMachine(network = loopbackOfContainerd()): Promi
       rmSync(dir, { recursive: true, force: true })
     },
   }
+}
+
+/** For a kubelet: a machine that is made when the runtime starts. */
+export function containerdNode() {
+  let machine: ContainerdMachine | undefined
+  return {
+    get cgroupRoot() {
+      return machine?.cgroupRoot ?? ''
+    },
+    async start(): Promise<ContainerRuntime> {
+      machine = await containerdMachine()
+      return machine.startRuntime()
+    },
+    /** Mounts, network namespaces and cgroups of pods. */
+    leftovers(): string[] {
+      const { cgroupRoot = '', dir = '' } = machine ?? {}
+      const state = /^state = "(.*)"/m.exec(readFileSync(path.join(dir, 'containerd', 'config.toml'), 'utf8'))![1]!
+      const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+      const pods = ['pids', 'devices', 'memory'].flatMap((name) =>
+        podGroups(`/sys/fs/cgroup/${name}${cgroupRoot}/kubepods`),
+      )
+      return [...mounts.filter((line) => line.includes(state)), ...pods]
+    },
+    async [Symbol.asyncDispose]() {
+      await machine?.[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function podGroups(root: string): string[] {
+  const groups = readdirSync(root, { recursive: true, withFileTypes: true })
+  return groups.filter((entry) => entry.isDirectory() && entry.name.startsWith('pod')).map(({ name }) => name)
 }
 
 export function writeBusyboxArchive(dir: string, name = CONTAINERD_IMAGE): string {

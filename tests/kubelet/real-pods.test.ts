@@ -2,13 +2,30 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { asRoot } from '../linux/as-root.ts'
-import { IMAGE, isReady, mainOf, phaseIs, type RealNode, realNode, sh, until } from './kubelet-under-test.ts'
+import { containerdNode } from '../container-runtime/containerd-under-test.ts'
+import { asRootEach } from '../linux/as-root.ts'
+import {
+  builtinNode,
+  IMAGE,
+  isReady,
+  mainOf,
+  type NodeMachine,
+  phaseIs,
+  type RealNode,
+  realNode,
+  sh,
+  until,
+} from './kubelet-under-test.ts'
 
-asRoot('a kubelet with real containers', () => {
+const MACHINES: [string, () => NodeMachine][] = [
+  ['builtin', builtinNode],
+  ['containerd', containerdNode],
+]
+
+asRootEach(MACHINES, 'a kubelet with real containers on', (_, machine) => {
   let node: RealNode
   beforeAll(async () => {
-    node = await realNode()
+    node = await realNode({}, machine())
   })
   afterAll(() => node?.[Symbol.asyncDispose]())
 
