@@ -8,7 +8,7 @@ import { type Authenticator, authenticatorOf } from './authenticator.ts'
 import { bootstrapTokens } from './bootstrap-tokens.ts'
 import { issuedBy } from './client-certificate.ts'
 import type { AnonymousConfiguration, AuthenticationConfiguration } from './configuration.ts'
-import { startConfigured } from './configured.ts'
+import type { ConfiguredAuthentication } from './configured.ts'
 import { type OidcOptions, oidcTokens } from './oidc.ts'
 import { type RequestHeaderOptions, requestHeaderAuthenticator } from './request-header.ts'
 import { type ServiceAccountTokenOptions, ServiceAccountTokens } from './service-account-tokens.ts'
@@ -62,14 +62,7 @@ export async function startAuthentication(
     random,
   )
   const { audiences } = serviceAccounts
-  const { configuration, configurationChanges } = options
-  const configured =
-    configuration &&
-    (await startConfigured(configuration, configurationChanges, {
-      ...context,
-      serverAudiences: audiences,
-      ownIssuers: [serviceAccounts.issuer],
-    }))
+  const configured = await configuredWays(context, options, serviceAccounts)
   const parts = {
     ...(options.requestHeader && { requestHeader: requestHeaderAuthenticator(options.requestHeader) }),
     tokens: [
@@ -92,6 +85,18 @@ export async function startAuthentication(
       // Only with a proxy does the TLS layer believe others than those whose certificates name users.
       authenticatorOf(options.requestHeader ? { ...parts, isUserCertificate: issuedBy(clientCa) } : parts),
   }
+}
+
+/** A server without a configuration starts without the weight of what reads one. */
+async function configuredWays(
+  context: AuthenticationContext,
+  { configuration, configurationChanges }: AuthenticationOptions,
+  { audiences, issuer }: ServiceAccountTokens,
+): Promise<ConfiguredAuthentication | undefined> {
+  if (!configuration) return undefined
+  const { startConfigured } = await import('./configured.ts')
+  const known = { serverAudiences: audiences, ownIssuers: [issuer] }
+  return startConfigured(configuration, configurationChanges, { ...context, ...known })
 }
 
 function isAnonymous(path: string, configured: AnonymousConfiguration | undefined, otherwise: boolean): boolean {

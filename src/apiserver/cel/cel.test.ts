@@ -76,6 +76,9 @@ describe('fields and macros', () => {
     ['self.labels.exists(k, v, k == "y" && v == "2")', 'true'],
     ['self.tags.transformList(i, v, string(i) + v)', '[0a, 1b]'],
     ['self.labels.transformMap(k, v, k + v)', '{x: x1, y: y2}'],
+    ['self.labels.transformMapEntry(k, v, {v: k})', '{1: x, 2: y}'],
+    ['self.labels.transformMapEntry(k, v, v == "1", {v: k})', '{1: x}'],
+    ['[7, 8].transformMapEntry(i, v, {v: i})', '{7: 0, 8: 1}'],
     ['[1, 2, 3].all(x, [4, 5].all(y, x < y))', 'true'],
     ['self.any.deep[1]', '2.5'],
     ['self.?name.orValue("none")', 'web'],
@@ -127,6 +130,7 @@ describe('libraries', () => {
 describe('what cannot be computed', () => {
   it.each([
     ['1 / 0', 'division by zero'],
+    ['[1, 1].transformMapEntry(i, v, {v: i})', 'insert failed: key 1 already exists'],
     ['9223372036854775807 + 1', 'integer overflow'],
     ['self.labels["z"]', 'no such key: z'],
     ['self.any.missing', 'no such key: missing'],

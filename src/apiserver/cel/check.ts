@@ -214,6 +214,9 @@ class Checker {
         return listOf(last)
       case 'transformMap':
         return mapOf(range.kind === 'map' ? range.params[0]! : INT, last)
+      case 'transformMapEntry':
+        this.#expect(mapOf(DYN, DYN), last, node.bodies.at(-1)!)
+        return last
       case 'optMap':
         return optionalOf(last)
       case 'optFlatMap':

@@ -1,6 +1,6 @@
 import type { Comprehension } from './expression.ts'
 import type { Frame, Step, StepMaker } from './frame.ts'
-import { CelBudgetError, type CelMap, type CelValue, compare, noOverload, Optional } from './values.ts'
+import { CelBudgetError, CelError, type CelMap, type CelValue, compare, noOverload, Optional } from './values.ts'
 
 interface Loop {
   /** Calls `body` for every element until it returns false. */
@@ -122,6 +122,25 @@ const transformMap: Macro =
     return made
   }
 
+/** Each element gives entries of its own; no two may have the same key. */
+const transformMapEntry: Macro =
+  ({ each, first, last, hasCondition }) =>
+  (frame) => {
+    const made: CelMap = new Map()
+    each(frame, () => {
+      if (hasCondition && !isTrue(first(frame))) return true
+      const entries = last(frame)
+      if (!(entries instanceof Map)) throw noOverload()
+      for (const [key, value] of entries) {
+        frame.budget.spend(1)
+        if (made.has(key)) throw new CelError(`insert failed: key ${String(key)} already exists`)
+        made.set(key, value)
+      }
+      return true
+    })
+    return made
+  }
+
 const sortBy: Macro =
   ({ each, last }) =>
   (frame) => {
@@ -139,5 +158,6 @@ const MACROS: Readonly<Record<string, Macro>> = {
   map,
   transformList: map,
   transformMap,
+  transformMapEntry,
   sortBy,
 }

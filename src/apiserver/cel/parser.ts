@@ -28,6 +28,7 @@ const ARITY: Readonly<Record<string, readonly number[]>> = {
   optFlatMap: [2],
   transformList: [3, 4],
   transformMap: [3, 4],
+  transformMapEntry: [3, 4],
 }
 /** Macros whose first two arguments are variables when they have this many. */
 const TWO_VARIABLES: Readonly<Record<string, readonly number[]>> = {
@@ -36,6 +37,7 @@ const TWO_VARIABLES: Readonly<Record<string, readonly number[]>> = {
   existsOne: [3],
   transformList: [3, 4],
   transformMap: [3, 4],
+  transformMapEntry: [3, 4],
 }
 
 class Parser {

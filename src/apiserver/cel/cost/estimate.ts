@@ -206,6 +206,7 @@ const LOOPS: Readonly<Record<string, { begin: number; step: number; end: number 
   map: { begin: MAKE_LIST, step: 2 + MAKE_LIST, end: 1 },
   transformList: { begin: MAKE_LIST, step: 2 + MAKE_LIST, end: 1 },
   transformMap: { begin: MAKE_MAP, step: 3, end: 1 },
+  transformMapEntry: { begin: MAKE_MAP, step: 2, end: 1 },
 }
 
 const costs = (all: readonly Estimate[]) => all.map(({ cost }) => cost)
