@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.{ts,mjs}'],
     testTimeout: 30_000,
+    // A busy machine takes longer than a second for what must happen some time.
+    expect: { poll: { timeout: 10_000 } },
     // Whoever changes an object that caches share is caught in the act.
     env: { SAMPAN_FREEZE_OBJECTS: '1' },
     pool: 'threads',
