@@ -4,18 +4,26 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { silentLogger } from '../base/log.ts'
 import { findOwner, type ProcessRecord } from '../base/process-claim.ts'
-import { imagesDir, nodeClaimPath } from '../cluster/node-settings.ts'
-import { type ImageStore, openImageStore } from '../container-runtime/image-store.ts'
+import { containerdDir, imagesDir, nodeClaimPath } from '../cluster/node-settings.ts'
+import type { ImageService } from '../container-runtime/image-service.ts'
+import { openImageStore } from '../container-runtime/image-store.ts'
+import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import { startSyscallAgents } from '../linux/syscall-agent.ts'
+import { CliError } from './cli-error.ts'
+import type { Settings } from './instance/instance.ts'
 
 export interface NodeImages extends AsyncDisposable {
-  readonly nodes: readonly { readonly name: string; readonly images: ImageStore }[]
+  readonly nodes: readonly { readonly name: string; readonly images: ImageService }[]
 }
 
 /** A cluster that has never run gets the folder its first node will use. */
-export async function openNodeImages(dataDir: string): Promise<NodeImages> {
+export async function openNodeImages(
+  dataDir: string,
+  { runtime = 'builtin', runtimeEndpoint }: Pick<Settings, 'runtime' | 'runtimeEndpoint'> = {},
+): Promise<NodeImages> {
   const found = (await readdir(join(dataDir, 'nodes')).catch(() => [])).sort()
   const names = found.length > 0 ? found : ['node-1']
+  if (runtime === 'containerd' || runtime === 'cri') return runtimeImages(dataDir, names, runtimeEndpoint)
   const agents = process.platform === 'linux' ? await startSyscallAgents() : undefined
   const nodes = await Promise.all(
     names.map(async (name) => {
@@ -37,6 +45,33 @@ export async function openNodeImages(dataDir: string): Promise<NodeImages> {
     async [Symbol.asyncDispose]() {
       await agents?.[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** These know their images themselves, while they run. */
+async function runtimeImages(dataDir: string, names: readonly string[], endpoint?: string): Promise<NodeImages> {
+  const common = { clock: systemClock, log: silentLogger }
+  const connect = async (name: string) => {
+    if (endpoint)
+      return (await import('../container-runtime/cri-runtime.ts')).startCriRuntime({ ...common, socket: endpoint })
+    const { connectPrivateContainerd } = await import('../container-runtime/private-containerd.ts')
+    return connectPrivateContainerd(containerdDir(join(dataDir, 'nodes', name)), common.clock, common.log)
+  }
+  const opened: { name: string; runtime: ContainerRuntime }[] = []
+  const dispose = async () => {
+    for (const { runtime } of opened) await runtime[Symbol.asyncDispose]()
+  }
+  try {
+    for (const name of names) opened.push({ name, runtime: await connect(name) })
+  } catch (error) {
+    await dispose()
+    throw new CliError((error as Error).message, [
+      'Images of containerd can be reached while the cluster runs: sampan up',
+    ])
+  }
+  return {
+    nodes: opened.map(({ name, runtime }) => ({ name, images: runtime.images })),
+    [Symbol.asyncDispose]: dispose,
   }
 }
 

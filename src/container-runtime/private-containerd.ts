@@ -22,7 +22,8 @@ import { clearState } from './cri/containerd/left-behind.ts'
 import { ociArchive } from './cri/containerd/oci-archive.ts'
 import { ContainerdProcess, stopContainerd } from './cri/containerd/process.ts'
 import { METHOD } from './cri/methods.ts'
-import type { ImportArchive } from './cri-runtime.ts'
+import { type ImportArchive, startCriRuntime } from './cri-runtime.ts'
+import type { ContainerRuntime } from './runtime.ts'
 import type { SandboxNetwork } from './sandbox-network.ts'
 
 export interface PrivateContainerdOptions {
@@ -51,7 +52,12 @@ export interface PrivateContainerd extends AsyncDisposable {
 const PATIENCE = 30_000
 const INTERVAL = 50
 
-export const containerdSocket = (dir: string) => places(dir).socket
+/** Images of the containerd in `dir`, which some other process has started. Disposing lets go of it. */
+export async function connectPrivateContainerd(dir: string, clock: Clock, log: Logger): Promise<ContainerRuntime> {
+  const { socket } = places(dir)
+  const bring: ImportArchive = (archive) => importArchive(findProgram('ctr') ?? 'ctr', socket, archive)
+  return startCriRuntime({ socket, importArchive: bring, pinned: [PAUSE_IMAGE], clock, log })
+}
 
 /** Adopts the containerd that an earlier process left, if it still runs. */
 export async function startPrivateContainerd(options: PrivateContainerdOptions): Promise<PrivateContainerd> {

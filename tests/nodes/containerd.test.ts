@@ -1,8 +1,10 @@
 /** The running example on a node whose pods are run by a containerd of its own. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { containerdDir, nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
 import { openCgroups } from '../../src/linux/cgroups.ts'
+import { writeBusyboxArchive } from '../container-runtime/containerd-under-test.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { kubectl } from '../tools/kubectl.ts'
 import { eventually, Machine } from '../tools/machine.ts'
@@ -53,6 +55,20 @@ asRoot('a node on containerd', () => {
     } finally {
       forward.kill()
     }
+  })
+
+  test('images come from archives too, and pods run them', async () => {
+    const archive = writeBusyboxArchive(machine.folder, 'test.local/loaded:1')
+    execFileSync('gzip', [archive])
+    const loaded = await machine.sampan('image', 'load', `${archive}.gz`)
+    expect(loaded).toMatchObject({ code: 0, stdout: expect.stringContaining('Loaded test.local/loaded:1') })
+    expect((await machine.sampan('image', 'list')).stdout).toContain('test.local/loaded:1')
+    await machine.kubectl('run', 'loaded', '--image=test.local/loaded:1', '--restart=Never', '--', 'echo', 'ahoy')
+    await machine.kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/loaded', '--timeout=60s')
+    expect(await machine.kubectl('logs', 'loaded')).toBe('ahoy\n')
+    await machine.kubectl('delete', 'pod', 'loaded')
+    const broken = await machine.sampan('image', 'load', '/etc/hostname')
+    expect(broken).toMatchObject({ code: 1, stderr: expect.stringContaining('/etc/hostname') })
   })
 
   test('control plane, node and containerd may die: traffic goes on, and what runs is adopted', async () => {

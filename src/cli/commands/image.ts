@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import type { Image, RegistryAuth } from '../../container-runtime/image-service.ts'
 import { CliError } from '../cli-error.ts'
-import { instanceOf } from '../instance/instance.ts'
+import { instanceOf, readSettings } from '../instance/instance.ts'
 import type { NodeImages } from '../node-images.ts'
 import { pullDisplay } from '../printing/pull-progress.ts'
 import { progress, say, success } from '../printing/say.ts'
@@ -66,7 +66,8 @@ const options = (command: Command) =>
 
 async function withImages<T>(flags: ImageOptions, work: (images: NodeImages) => Promise<T>): Promise<T> {
   const { openNodeImages } = await import('../node-images.ts')
-  const images = await openNodeImages(instanceOf(flags).dataDir)
+  const instance = instanceOf(flags)
+  const images = await openNodeImages(instance.dataDir, await readSettings(instance))
   try {
     return await work(images)
   } finally {
