@@ -15,7 +15,8 @@ export function serviceDefaults(draft: Service): void {
     spec.internalTrafficPolicy = 'Cluster'
   }
   if (!needsClusterIP(spec)) delete spec.internalTrafficPolicy
-  if (spec.type === 'LoadBalancer') loadBalancerDefaults(draft, spec)
+  if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true
+  statusDefaults(draft)
 }
 
 /** An empty text, list or zero in these fields says nothing, and is not kept. */
@@ -53,7 +54,7 @@ function portDefaults(port: ServicePort): void {
   if (port.name === '') delete port.name
 }
 
-function loadBalancerDefaults(draft: Service, spec: ServiceSpec): void {
-  spec.allocateLoadBalancerNodePorts ??= true
-  for (const ingress of draft.status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP'
+/** Whoever writes the status alone sends no spec along: only load balancers have addresses here. */
+function statusDefaults({ status }: Service): void {
+  for (const ingress of status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP'
 }
