@@ -34,6 +34,9 @@ export const KUBELET_PORT = 10250
 export const nodeCgroupRoot = (dataDir: string) =>
   `/sampan-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`
 
+/** Where that is, if not at the root of all: written by the node, read by whoever clears up after it. */
+export const cgroupParentPath = (dataDir: string) => join(dataDir, 'cgroup-parent')
+
 /** Names the process that is the node now. */
 export const nodeClaimPath = (dataDir: string) => join(dataDir, 'node.json')
 /** How a node that is the machine itself was started last. */

@@ -1,4 +1,5 @@
 /** What runs the pods of a node: the builtin runtime, a containerd of the node's own, or whatever answers on a CRI socket. */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -9,9 +10,10 @@ import { hostImage } from '../container-runtime/host-image.ts'
 import { openImageStore } from '../container-runtime/image-store.ts'
 import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
+import { delegatedCgroup } from '../linux/cgroups.ts'
 import type { SyscallAgents } from '../linux/syscall-agent.ts'
 import type { AsyncDisposables } from './async-disposables.ts'
-import { containerdDir, imagesDir, type NodeSettings, nodeCgroupRoot } from './node-settings.ts'
+import { cgroupParentPath, containerdDir, imagesDir, type NodeSettings, nodeCgroupRoot } from './node-settings.ts'
 
 export interface RuntimeParts {
   readonly clock: Clock
@@ -50,7 +52,7 @@ async function startBuiltin(settings: NodeSettings, parts: RuntimeParts): Promis
       rootless,
       network,
       images: allImages(hostImage(imagesDir(dataDir)), store),
-      cgroupRoot: nodeCgroupRoot(dataDir),
+      cgroupRoot: ownCgroupRoot(settings),
     }),
   )
   await store.collect()
@@ -76,4 +78,11 @@ async function startCri({ dataDir }: NodeSettings, parts: RuntimeParts, socket: 
   const { clock, log, stack } = parts
   const { startCriRuntime } = await import('../container-runtime/cri-runtime.ts')
   return stack.use(await startCriRuntime({ clock, log, socket, cgroupRoot: nodeCgroupRoot(dataDir) }))
+}
+
+/** Without root, beside the group of this process, where the system lets the user. */
+function ownCgroupRoot({ dataDir, rootless }: NodeSettings): string {
+  const parent = rootless ? delegatedCgroup() : undefined
+  if (parent !== undefined) writeFileSync(cgroupParentPath(dataDir), parent)
+  return (parent ?? '') + nodeCgroupRoot(dataDir)
 }

@@ -117,6 +117,8 @@ export interface ContainerStatus extends Container {
   readonly startedAt?: number
   readonly finishedAt?: number
   readonly exitCode?: number
+  /** What was asked for and this machine cannot enforce: `cpu`, `memory`, `pids`. */
+  readonly unenforcedLimits?: readonly string[]
   /** `Completed`, `Error`, `OOMKilled`, `ContainerCannotRun`, `StartError`. */
   readonly reason?: string
   readonly message?: string

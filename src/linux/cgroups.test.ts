@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { v1Cgroups, v1Controllers } from './cgroups/v1.ts'
 import { v2Cgroups, weightOf } from './cgroups/v2.ts'
-import type { CgroupLimits } from './cgroups.ts'
+import { type CgroupLimits, delegatedCgroup } from './cgroups.ts'
 
 let root: string
 beforeEach(() => {
@@ -94,4 +94,23 @@ test('v2: figures', () => {
   })
   expect(cgroups.oomKills('')).toBe(2)
   expect(cgroups.stats('/gone')).toBeUndefined()
+})
+
+describe('where a plain user may make groups', () => {
+  const withFiles = (folder: string, ...files: string[]) => {
+    mkdirSync(path.join(root, folder), { recursive: true })
+    for (const file of files) writeFileSync(path.join(root, folder, file), '')
+  }
+
+  test.each([
+    ['beside the group of the process', '0::/user.slice/session.scope\n', '/user.slice'],
+    ['deeper', '0::/user.slice/app.slice/shell.scope\n', undefined],
+    ['with other hierarchies nowhere', '4:memory:/\n0::/user.slice/session.scope\n', undefined],
+    ['in the root of all nowhere', '0::/\n', undefined],
+    ['if nothing is known nowhere', '', undefined],
+  ])('%s', (_what, own, expected) => {
+    withFiles('user.slice', 'cgroup.procs', 'cgroup.subtree_control')
+    withFiles('user.slice/app.slice', 'cgroup.procs')
+    expect(delegatedCgroup({ mountpoint: root, own })).toBe(expected)
+  })
 })

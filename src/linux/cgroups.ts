@@ -2,7 +2,8 @@
  * Control groups, v1 and v2 alike: limits, membership, figures, the end of all processes. A machine may lack a controller,
  * or forbid writing it (without root); then the limit is not enforced, and `create` and `update` say so.
  */
-import { statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
+import { posix } from 'node:path'
 import { readText } from './cgroups/files.ts'
 import { hierarchies, v1Cgroups, v1Controllers } from './cgroups/v1.ts'
 import { v2Cgroups } from './cgroups/v2.ts'
@@ -71,6 +72,34 @@ export function openCgroups(options: CgroupOptions = {}): Cgroups {
   if (isUnified(mountpoint)) return v2Cgroups(mountpoint, root)
   const mountInfo = options.mountInfo ?? readText('/proc/self/mountinfo') ?? ''
   return v1Cgroups(v1Controllers(mountInfo), root, options.everyHierarchy ? hierarchies(mountInfo) : [])
+}
+
+export interface DelegationOptions {
+  readonly mountpoint?: string
+  /** What /proc/self/cgroup says. */
+  readonly own?: string
+}
+
+/**
+ * The group beside whose children this user may make others, as the slice of a session on a system with v2 alone. It is the
+ * parent of the group that this process is in: one that has processes itself cannot have children with limits.
+ */
+export function delegatedCgroup(options: DelegationOptions = {}): string | undefined {
+  const { mountpoint = '/sys/fs/cgroup', own = readText('/proc/self/cgroup') ?? '' } = options
+  const path = /^0::(\/.+)\n?$/.exec(own)?.[1]
+  if (path === undefined) return undefined
+  const parent = posix.dirname(path)
+  const needed = ['.', 'cgroup.procs', 'cgroup.subtree_control'].map((file) => posix.join(mountpoint, parent, file))
+  return needed.every(isWritable) ? posix.join(parent, '.').replace(/\/$/, '') : undefined
+}
+
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isUnified(mountpoint: string): boolean {

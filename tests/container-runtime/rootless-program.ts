@@ -9,6 +9,7 @@ import {
   containerConfig,
   sandboxConfig,
 } from '../../src/container-runtime/pod-configs.contract.ts'
+import { delegatedCgroup } from '../../src/linux/cgroups.ts'
 import { spawnInUserNamespace } from '../../src/linux/user-namespace.ts'
 import { BUSYBOX_IMAGE, folderImages, makeBusyboxRoot } from './busybox-image.ts'
 
@@ -25,6 +26,7 @@ async function outer(): Promise<void> {
 }
 
 async function inner(): Promise<void> {
+  const delegated = delegatedCgroup()
   const root = path.join(folder, 'busybox')
   mkdirSync(root)
   makeBusyboxRoot(root)
@@ -38,13 +40,14 @@ async function inner(): Promise<void> {
     clock: systemClock,
     log: silentLogger,
     rootless: true,
+    ...(delegated !== undefined && { cgroupRoot: `${delegated}/sampan-rootless` }),
   })
   const image = { imageId: BUSYBOX_IMAGE, image: BUSYBOX_IMAGE }
-  const start = async (changes: ContainerChanges) => {
+  const start = async (changes: ContainerChanges, command: readonly string[] = ['sleep', '1000']) => {
     const sandbox = sandboxConfig(path.join(folder, 'logs'), { namespaces })
     const sandboxId = await runtime.runPodSandbox(sandbox)
     const security = { namespaces, ...changes.security }
-    const config = containerConfig(image, ['sleep', '1000'], { ...changes, security })
+    const config = containerConfig(image, command, { ...changes, security })
     const id = await runtime.createContainer(sandboxId, config, sandbox)
     await runtime.startContainer(id)
     return { id, sandboxId }
@@ -64,11 +67,21 @@ async function inner(): Promise<void> {
     user: await exec(asUser.id, 'id -u; id -g; grep CapEff /proc/self/status; touch /x 2>/dev/null || echo refused'),
     terminal: await exec(asRoot.id, 'tty', true),
   }
+  const hog = await start({ resources: { memoryLimitBytes: 32 << 20 } }, [
+    'dd',
+    'if=/dev/zero',
+    'of=/dev/null',
+    'bs=200M',
+    'count=1',
+  ])
+  while ((await runtime.containerStatus(hog.id)).state === 'RUNNING') await systemClock.sleep(20)
+  const { reason, unenforcedLimits } = await runtime.containerStatus(hog.id)
+  const limits = { isDelegated: delegated !== undefined, reason, unenforcedLimits }
   await runtime.stopContainer(asRoot.id, 0)
   const { exitCode } = await runtime.containerStatus(asRoot.id)
-  for (const { sandboxId } of [asRoot, asUser]) await runtime.removePodSandbox(sandboxId)
+  for (const { sandboxId } of [asRoot, asUser, hog]) await runtime.removePodSandbox(sandboxId)
   await runtime[Symbol.asyncDispose]()
-  process.stdout.write(JSON.stringify({ ...told, exitCode }))
+  process.stdout.write(JSON.stringify({ ...told, exitCode, limits }))
 }
 
 await (inside ? inner() : outer())

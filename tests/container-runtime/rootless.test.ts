@@ -48,6 +48,10 @@ asRoot('a plain user', () => {
       user: { code: 0, output: '33\n44\nCapEff:\t0000000000000000\n' },
       exitCode: 137,
     })
+    // Where the system delegates a group to the user its limits hold; elsewhere it is known that they do not.
+    const { isDelegated, reason, unenforcedLimits } = told.limits
+    if (isDelegated) expect({ reason, unenforcedLimits }).toEqual({ reason: 'OOMKilled' })
+    else expect({ reason, unenforcedLimits }).toEqual({ reason: 'Completed', unenforcedLimits: ['memory'] })
     expect(told.terminal.output).toMatch(/^\/dev\/pts\/\d+\r\n$/)
   })
 

@@ -22,6 +22,18 @@ import { kubectl } from '../tools/kubectl.ts'
 import { CLI, eventually, Machine } from '../tools/machine.ts'
 
 const USER = 54_322
+const LIMITED = {
+  spec: {
+    containers: [
+      {
+        name: 'limited',
+        image: 'sampan.local/host',
+        command: ['sleep', '1000'],
+        resources: { limits: { cpu: '1', memory: '64Mi' } },
+      },
+    ],
+  },
+}
 const WORLD = '203.0.113.1'
 const MACHINE = '203.0.113.2'
 
@@ -129,6 +141,14 @@ asRoot('without root', () => {
   test('a ping is answered', async () => {
     const [pod] = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
     expect(await ask('exec', pod!, '--', 'busybox', 'ping', '-c', '2', WORLD)).toContain('2 packets received')
+  })
+
+  test('limits that the user cannot set are told of', async () => {
+    await ask('run', 'limited', '--image=sampan.local/host', '--overrides', JSON.stringify(LIMITED))
+    const events = () => ask('get', 'events', '--field-selector=reason=LimitsNotEnforced', '-o', 'jsonpath={..message}')
+    const message = 'Limits of cpu and memory are not enforced: this node cannot write the cgroups for them'
+    await eventually(events, (text) => text === message)
+    await ask('delete', 'pod', 'limited', '--now')
   })
 
   test('when the outer process is killed the inner ones end, and the next start begins anew', async () => {

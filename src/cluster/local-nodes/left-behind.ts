@@ -6,7 +6,13 @@ import { readJson } from '../../base/process-claim.ts'
 import { openCgroups } from '../../linux/cgroups.ts'
 import { linuxCalls } from '../../linux/ffi.ts'
 import { MNT_DETACH } from '../../linux/mounts.ts'
-import { containerdDir, type NodeSettings, nodeCgroupRoot, nodeSettingsPath } from '../node-settings.ts'
+import {
+  cgroupParentPath,
+  containerdDir,
+  type NodeSettings,
+  nodeCgroupRoot,
+  nodeSettingsPath,
+} from '../node-settings.ts'
 
 const TRIES = 100
 const PAUSE = 20
@@ -15,7 +21,7 @@ const PAUSE = 20
 export async function clearNode(dataDir: string, clock: Clock, log: Logger): Promise<void> {
   if (!existsSync(dataDir)) return
   killContainersOf(dataDir)
-  const cgroups = openCgroups({ root: nodeCgroupRoot(dataDir), everyHierarchy: true })
+  const cgroups = openCgroups({ root: cgroupParent(dataDir) + nodeCgroupRoot(dataDir), everyHierarchy: true })
   for (let i = 0; i < TRIES && !(await cgroups.remove('')); i++) {
     cgroups.kill('')
     await clock.sleep(PAUSE)
@@ -30,6 +36,8 @@ export async function clearNode(dataDir: string, clock: Clock, log: Logger): Pro
   const { clearMachineNetwork } = await import('../machine-node/clear-network.ts')
   await clearMachineNetwork(settings, log)
 }
+
+const cgroupParent = (dataDir: string) => attempt(() => readFileSync(cgroupParentPath(dataDir), 'utf8')) ?? ''
 
 /** The deepest first. */
 function mountsBelow(folder: string): string[] {

@@ -53,6 +53,7 @@ export class BuiltinContainer {
   started: StartRecord | undefined
   exit: ExitRecord | undefined
   output: ContainerOutput | undefined
+  unenforcedLimits: readonly string[] = []
   private alive: Socket | undefined
   private leaving = false
   /** Resolves when the container has exited and its record says how. */

@@ -19,6 +19,14 @@ import { within } from './within.ts'
 
 type Emit = (type: ContainerEventType, containerId: string, sandboxId: string) => void
 
+/** Limits in the words of a pod; shares are a wish, not a limit. */
+const LIMITS: Readonly<Record<string, string>> = {
+  cpuQuota: 'cpu',
+  memoryLimitBytes: 'memory',
+  pidsLimit: 'pids',
+  hugepageLimits: 'hugepages',
+}
+
 /** All containers of this machine, in files and in memory. */
 export class Containers {
   private readonly context: RuntimeContext
@@ -88,7 +96,8 @@ export class Containers {
     try {
       const image = await images.content(record.config.imageId, sandbox.config.annotations)
       const group = cgroups.create(record.cgroup, record.config.resources).then((missing) => {
-        if (missing.length > 0) log.warn('limits are not enforced on this machine', { container: record.id, missing })
+        container.unenforcedLimits = missing.flatMap((name) => LIMITS[name] ?? [])
+        if (missing.length > 0) log.debug('limits are not enforced on this machine', { container: record.id, missing })
       })
       const key = image.layers.join(':')
       const passwd = this.passwd.get(key)
@@ -146,10 +155,11 @@ export class Containers {
   }
 
   status(container: BuiltinContainer): ContainerStatus {
-    const { started, exit, record } = container
+    const { started, exit, record, unenforcedLimits } = container
     return {
       ...this.describe(container),
       logPath: record.logPath,
+      ...(unenforcedLimits.length > 0 && { unenforcedLimits }),
       ...(started ? startedFields(started, exit !== undefined) : {}),
       ...exit,
     }

@@ -67,7 +67,16 @@ export async function startContainer(context: WorkerContext, input: StartInput):
   recordContainer(context, pod, container, 'Normal', 'Created', 'Container created')
   await context.runtime.startContainer(id).catch(failing('RunContainerError'))
   recordContainer(context, pod, container, 'Normal', 'Started', 'Container started')
+  if (container.resources?.limits) await tellOfLimits(context, input, id)
   if (container.lifecycle?.postStart) await postStart(context, input, id)
+}
+
+/** A limit that nobody enforces is worse than none, unless one knows. */
+async function tellOfLimits(context: WorkerContext, { pod, container }: StartInput, id: string): Promise<void> {
+  const { unenforcedLimits = [] } = await context.runtime.containerStatus(id)
+  if (unenforcedLimits.length === 0) return
+  const message = `Limits of ${unenforcedLimits.join(' and ')} are not enforced: this node cannot write the cgroups for them`
+  recordContainer(context, pod, container, 'Warning', 'LimitsNotEnforced', message)
 }
 
 function nextAttempt({ runtime, container, knownRestarts }: StartInput): number {
