@@ -26,6 +26,7 @@ const RELIST_EVERY = 1000
 /** A stream may have lost something without saying so. */
 const REPAIR_EVERY = 60_000
 const RECONNECT_AFTER = 200
+const REMEMBERED = 1024
 const SETTLE_STEPS = 12
 const SETTLE_FIRST = 5
 
@@ -39,8 +40,8 @@ export class CriEvents {
   readonly #stop = new AbortController()
   readonly #known = new Map<string, { sandboxId: string; rank: number }>()
   readonly #following: Promise<void>
-  /** Those deleted while a list was under way, which may still name them. */
-  readonly #justDeleted = new Set<string>()
+  /** Ids are never used again; lists and streams may still name those that are gone. */
+  readonly #deleted = new Set<string>()
   #lastList = 0
 
   private constructor(options: EventsOptions) {
@@ -71,12 +72,19 @@ export class CriEvents {
   note(containerId: string, sandboxId: string, type: ContainerEventType): void {
     const rank = RANK[type]
     const known = this.#known.get(containerId)
-    if (known ? known.rank >= rank : type === 'DELETED') return
-    if (type === 'DELETED') {
-      this.#known.delete(containerId)
-      this.#justDeleted.add(containerId)
-    } else this.#known.set(containerId, { sandboxId, rank })
+    if (known ? known.rank >= rank : type === 'DELETED' || this.#deleted.has(containerId)) return
+    if (type === 'DELETED') this.#forget(containerId)
+    else this.#known.set(containerId, { sandboxId, rank })
     this.#stream.emit({ type, containerId, sandboxId })
+  }
+
+  #forget(containerId: string): void {
+    this.#known.delete(containerId)
+    this.#deleted.add(containerId)
+    for (const oldest of this.#deleted) {
+      if (this.#deleted.size <= REMEMBERED) break
+      this.#deleted.delete(oldest)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -164,20 +172,17 @@ export class CriEvents {
   async #relist(): Promise<void> {
     const { connection, clock } = this.#options
     const before = [...this.#known]
-    this.#justDeleted.clear()
     const [{ items = [] }, { containers = [] }] = await Promise.all([
       connection.call(METHOD.listPodSandbox, {}),
       connection.call(METHOD.listContainers, {}),
     ])
     this.#lastList = clock.now()
-    const found = new Set(this.#justDeleted)
+    const found = new Set<string>()
     for (const { id = '', state = 0 } of items) {
-      if (found.has(id)) continue
       found.add(id)
       this.note(id, id, TYPE_OF_SANDBOX[SANDBOX_STATES[state] ?? 'NOTREADY'])
     }
     for (const { id = '', pod_sandbox_id: sandboxId = '', state = 0 } of containers) {
-      if (found.has(id)) continue
       found.add(id)
       this.note(id, sandboxId, TYPE_OF_STATE[CONTAINER_STATES[state] ?? 'UNKNOWN'])
     }
