@@ -2,22 +2,21 @@
  * Endpoints come and go under load, as pods of a rolling update do: ready, terminating while it still serves, gone. No request
  * may fail. `SAMPAN_CHURN_SECONDS=60` for longer.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
-import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { EndpointConditions } from '../../src/api/generated/discovery-v1.ts'
 import { linuxCalls } from '../../src/linux/ffi.ts'
 import { addressOf, THIS_NODE } from '../../src/service-proxy/packet-flow-objects.contract.ts'
 import type { ServiceProxy } from '../../src/service-proxy/service-proxy.ts'
 import { asRoot } from '../linux/as-root.ts'
+import { httpLoad } from '../tools/http-load.ts'
 import { startFlowNetwork } from './flow-network.ts'
 import { makeSocket, type Place, socketAddress } from './flow-sockets.ts'
 import { VARIANTS } from './proxy-variants.ts'
 import { RunningProxies } from './running-proxy.ts'
 
 const SECONDS = Number(process.env.SAMPAN_CHURN_SECONDS ?? 6)
-const CLIENTS_OF_A_KIND = 3
 const PLACES = ['L1', 'L2', 'R1', 'R2']
 const FEWEST = 2
 const MOST = 5
@@ -25,14 +24,6 @@ const PAUSE_MS = 60
 /** As long as an application goes on after it was told to end. */
 const GRACE_MS = 400
 const FIRST_PORT = 20_000
-
-interface Load {
-  readonly fresh: number
-  readonly kept: number
-  readonly connections: number
-  readonly servers: Readonly<Record<string, number>>
-  readonly failures: readonly string[]
-}
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -142,21 +133,6 @@ class Rollout {
   }
 }
 
-function startLoad({ linux, namespace }: Place, ip: string): { child: ChildProcess; result: Promise<Load> } {
-  const script = path.join(import.meta.dirname, 'http-load.mjs')
-  const args = [script, `http://${ip}:80`, String(CLIENTS_OF_A_KIND)]
-  const child = linux.namespaces.inNamespace(namespace, () =>
-    spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
-  )
-  const result = new Promise<Load>((resolve, reject) => {
-    let text = ''
-    child.stdout!.on('data', (chunk) => (text += chunk))
-    child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve(JSON.parse(text)) : reject(new Error(`load ended by ${code}`))))
-  })
-  return { child, result }
-}
-
 describe.each(VARIANTS)('%s', (variant) => {
   asRoot('endpoints come and go', () => {
     test('no request fails', { timeout: SECONDS * 1000 + 60_000 }, async () => {
@@ -168,11 +144,13 @@ describe.each(VARIANTS)('%s', (variant) => {
       const rollout = new Rollout(running, proxy)
       for (let i = 0; i < FEWEST; i++) await rollout.add()
       await proxy.settled()
-      const { child, result } = startLoad(network.place('P'), service.spec!.clusterIP!)
+      const { linux, namespace } = network.place('P')
+      await using load = httpLoad(`http://${service.spec!.clusterIP}`, (command, args) =>
+        linux.namespaces.inNamespace(namespace, () => spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })),
+      )
       try {
         await rollout.run(SECONDS)
-        child.stdin!.end()
-        const { fresh, kept, connections, servers, failures } = await result
+        const { fresh, kept, connections, servers, failures } = await load.end()
         console.log(
           `${variant}: ${fresh} requests by new connections and ${kept} by ${connections - fresh} kept ones to ` +
             `${Object.keys(servers).length} of ${rollout.made} endpoints in ${SECONDS} s, ${failures.length} failed`,
@@ -182,7 +160,6 @@ describe.each(VARIANTS)('%s', (variant) => {
         expect(kept).toBeGreaterThan(connections - fresh)
         expect(Object.keys(servers).length).toBeGreaterThan(FEWEST)
       } finally {
-        child.kill('SIGKILL')
         rollout.kill()
       }
     })

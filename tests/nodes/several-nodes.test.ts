@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
+import { startLoad } from '../tools/http-load.ts'
 import { eventually, Machine } from '../tools/machine.ts'
 
 const PORT = 8080
@@ -34,6 +35,40 @@ const daemons = {
   },
 }
 
+/** Told to end, it goes on for a while and asks its clients to leave, as a good server does. */
+const PATIENT = `
+  let isEnding = false
+  const server = require('node:http').createServer((q, a) => {
+    if (isEnding) a.setHeader('connection', 'close')
+    a.end(process.env.HOSTNAME)
+  }).listen(${PORT})
+  server.keepAliveTimeout = 0
+  process.on('SIGTERM', () => { isEnding = true; setTimeout(() => server.close(() => process.exit(0)), 2000) })`
+const rolling = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'rolling' },
+  spec: {
+    replicas: 3,
+    strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    selector: { matchLabels: { app: 'rolling' } },
+    template: {
+      metadata: { labels: { app: 'rolling' } },
+      spec: {
+        terminationGracePeriodSeconds: 10,
+        containers: [
+          {
+            name: 'main',
+            image: 'sampan.local/host',
+            command: ['node', '-e', PATIENT],
+            readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },
+          },
+        ],
+      },
+    },
+  },
+}
+
 const service = (name: string, spec: object) => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -47,6 +82,7 @@ const services = [
   service('outside', { type: 'NodePort', ports: [{ port: 80, targetPort: PORT, nodePort: NODE_PORT }] }),
   service('balanced', { type: 'LoadBalancer' }),
   service('sticky', { sessionAffinity: 'ClientIP' }),
+  service('rolling', { selector: { app: 'rolling' } }),
 ]
 
 describe.each(['host-gw', 'vxlan'])('%s', (network) => {
@@ -55,8 +91,9 @@ describe.each(['host-gw', 'vxlan'])('%s', (network) => {
     beforeAll(async () => {
       machine = new Machine()
       await machine.up('--nodes', '2', '--network', network)
-      await machine.apply(daemons, ...services)
-      await machine.kubectl('rollout', 'status', 'daemonset/where', '--timeout=90s')
+      await machine.apply(daemons, rolling, ...services)
+      for (const name of ['daemonset/where', 'deployment/rolling'])
+        await machine.kubectl('rollout', 'status', name, '--timeout=90s')
     }, 150_000)
     afterAll(() => machine?.[Symbol.asyncDispose](), 120_000)
 
@@ -108,6 +145,17 @@ describe.each(['host-gw', 'vxlan'])('%s', (network) => {
     test('session affinity stays with one pod', async () => {
       const ip = await clusterIP('sticky')
       expect(await nodesAnswering(() => machine.onNode('node-1', ...curl(`http://${ip}`)), 12)).toHaveLength(1)
+    })
+
+    test('a rolling update drops no request', async () => {
+      const url = `http://${await clusterIP('rolling')}`
+      await using load = startLoad(machine, 'node-1', url)
+      await machine.kubectl('rollout', 'restart', 'deployment/rolling')
+      await machine.kubectl('rollout', 'status', 'deployment/rolling', '--timeout=90s')
+      const { fresh, kept, servers, failures } = await load.end()
+      expect(failures).toEqual([])
+      expect(Math.min(fresh, kept)).toBeGreaterThan(0)
+      expect(Object.keys(servers).length).toBeGreaterThan(3)
     })
 
     const lookup = (node: string) => {
