@@ -24,22 +24,26 @@ export interface JoinOptions {
   /** `sha256:` and hex; none if whoever knows the token is to be believed. */
   readonly caCertHashes: readonly string[]
   readonly nodeName: string
-  /** By which other nodes reach this one; that towards the server unless given. */
-  readonly nodeIp?: string
-  readonly proxyMode?: string
+  readonly chosen: Choices
   /** The node has a folder below. */
   readonly dataDir: string
   readonly linux: Linux
   readonly clock: Clock
 }
 
+/** What users want otherwise than the machine or the cluster would have it; kept when these change their mind. */
+export interface Choices {
+  /** By which other nodes reach this one; that towards the server unless given. */
+  readonly address?: string
+  readonly proxyMode?: string
+  readonly runtime?: string
+}
+
 /** What a machine remembers of the cluster that it joined. */
 export interface Membership {
   readonly server: string
   readonly node: NodeSettings
-  /** Chosen by the user: kept when the machine moves, or when the cluster changes its mind. */
-  readonly nodeIp?: string
-  readonly proxyMode?: string
+  readonly chosen: Choices
 }
 
 const membershipPath = (dataDir: string) => join(dataDir, 'join.json')
@@ -51,8 +55,8 @@ export const writeMembership = (dataDir: string, membership: Membership) =>
 
 /** Becomes a node: finds the cluster, checks it, and gets certificates. The node itself is started afterwards. */
 export async function joinCluster(options: JoinOptions): Promise<Membership> {
-  const { server, token, nodeName, nodeIp, proxyMode, clock } = options
-  const address = nodeIp ?? (await addressTowards(server))
+  const { server, token, nodeName, chosen, clock } = options
+  const address = chosen.address ?? (await addressTowards(server))
   await assertPortsFree(address)
   const cluster = await discoverCluster(options)
   const identity = { name: nodeName, address, dataDir: nodeDir(options.dataDir, nodeName) }
@@ -62,14 +66,13 @@ export async function joinCluster(options: JoinOptions): Promise<Membership> {
     server: cluster.server,
     node: {
       ...configuration,
-      ...(proxyMode !== undefined && { proxyMode }),
       ...identity,
+      ...chosen,
       upstreamDns: upstreamDnsServers({ withLoopback: true }),
       rootless: false,
       isMachine: true,
     },
-    ...(nodeIp !== undefined && { nodeIp }),
-    ...(proxyMode !== undefined && { proxyMode }),
+    chosen,
   }
   await writeMembership(options.dataDir, membership)
   return membership

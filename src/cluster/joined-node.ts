@@ -1,6 +1,5 @@
 /** A node of a cluster on another machine: its process, and certificates that never end. */
 import { readFile } from 'node:fs/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { nodeKind } from '../api/kinds/core/node/kind.ts'
 import { isConditionTrue } from '../api/meta/conditions.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -39,7 +38,7 @@ const REFRESH_TIMEOUT = 5000
 export async function startJoinedNode(known: Membership, options: JoinedNodeOptions): Promise<AsyncDisposable> {
   const { clock, random, log } = options
   const membership = await refreshed(known, log, clock)
-  if (!isDeepStrictEqual(membership, known)) await writeMembership(options.dataDir, membership)
+  await writeMembership(options.dataDir, membership)
   const share = EARLIEST_SHARE + SHARE_SPREAD * random.next()
   const renew = () => renewed(membership, share, clock, log)
   await renew()
@@ -73,13 +72,12 @@ async function transportOf({ dataDir }: NodeSettings, clock: Clock, timeout?: nu
 
 /** What may have changed since the last start: the machine's address, its DNS servers, the cluster's mind. */
 async function refreshed(known: Membership, log: Logger, clock: Clock): Promise<Membership> {
-  const address = known.nodeIp ?? (await addressTowards(new URL(known.server)).catch(() => known.node.address))
-  const here = { address, upstreamDns: upstreamDnsServers({ withLoopback: true }) }
+  const address = await addressTowards(new URL(known.server)).catch(() => known.node.address)
+  const here = { address, upstreamDns: upstreamDnsServers({ withLoopback: true }), ...known.chosen }
   await using transport = await transportOf(known.node, clock, REFRESH_TIMEOUT)
   try {
     const configuration = await fetchConfiguration(createClient(transport))
-    const chosen = known.proxyMode !== undefined && { proxyMode: known.proxyMode }
-    return { ...known, node: { ...known.node, ...configuration, ...chosen, ...here } }
+    return { ...known, node: { ...known.node, ...configuration, ...here } }
   } catch (error) {
     log.warn('the cluster does not answer; the node goes on as it was', { error })
     return { ...known, node: { ...known.node, ...here } }

@@ -5,10 +5,11 @@ import { Command, Option } from 'commander'
 import { type BootstrapToken, parseBootstrapToken } from '../../api/kinds/core/bootstrap-token.ts'
 import { systemClock } from '../../base/clock.ts'
 import { parseIP } from '../../base/ip-address.ts'
-import type { Membership } from '../../cluster/join-node.ts'
+import type { JoinOptions, Membership } from '../../cluster/join-node.ts'
 import { CliError } from '../cli-error.ts'
 import { findServer, flagsOf, type Instance, instanceOf } from '../instance/instance.ts'
 import { nodeNameOf } from '../instance/listening.ts'
+import { chosenRuntime, requireRuntime, socketArgument } from '../instance/runtime-choice.ts'
 import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, note, progress, say, shortPath, success } from '../printing/say.ts'
 import type { ServerSettings } from '../server-process.ts'
@@ -21,6 +22,8 @@ interface JoinCommandOptions {
   nodeName?: string
   nodeIp?: string
   proxyMode?: string
+  runtime?: 'builtin' | 'containerd'
+  containerRuntimeEndpoint?: string
   name?: string
   dataDir?: string
 }
@@ -42,6 +45,10 @@ export function joinCommand(serverEntry: string): Command {
     .addOption(
       new Option('--proxy-mode <mode>', "how Services are reached (default: the cluster's)").choices(PROXY_MODES),
     )
+    .addOption(
+      new Option('--runtime <runtime>', 'what runs pods (default: builtin)').choices(['builtin', 'containerd']),
+    )
+    .option('--container-runtime-endpoint <socket>', 'unix:///… of a CRI v1 runtime to run pods with', socketArgument)
     .option('--name <name>', 'what to call it on this machine, beside others (default: default)')
     .option('--data-dir <dir>', 'where its state lives')
     .addHelpText(
@@ -87,31 +94,57 @@ async function membershipOf(
   server: string | undefined,
   options: JoinCommandOptions,
 ): Promise<Membership> {
-  const { isStillMember, joinCluster, readMembership } = await import('../../cluster/join-node.ts')
+  const { isStillMember, readMembership } = await import('../../cluster/join-node.ts')
   const known = await readMembership(instance.dataDir)
-  if (known && server !== undefined && serverUrl(server).origin !== known.server)
+  if (known && isOther(known, server, options))
     throw new CliError(`this machine is node ${known.node.name} of ${known.server}`, [
       `To leave that cluster: sampan down --delete${flagsOf(instance)}`,
     ])
-  if (known && (await isStillMember(known, systemClock.now()))) return known
+  const chosen = chosenOf(options)
+  if (known && (await isStillMember(known, systemClock.now())))
+    return { ...known, chosen: { ...known.chosen, ...chosen } }
   if (known && options.token === undefined)
     throw new CliError(`the certificate of node ${known.node.name} has expired`, [
       'Join again with a token: "sampan token create --print-join-command" on the first machine prints how.',
     ])
-  const { proxyMode, nodeIp } = options
   const asked = {
     ...whereTo(server ?? known?.server, options),
     nodeName: nodeNameOf(options.nodeName ?? known?.node.name),
-    ...(nodeIp !== undefined && { nodeIp: addressOf(nodeIp) }),
-    ...(proxyMode !== undefined && { proxyMode }),
+    chosen: { ...known?.chosen, ...chosen },
   }
-  const isNew = !existsSync(instance.dataDir)
+  return becomeMember(instance, asked)
+}
+
+const isOther = (known: Membership, server: string | undefined, { nodeName }: JoinCommandOptions) =>
+  (server !== undefined && serverUrl(server).origin !== known.server) ||
+  (nodeName !== undefined && nodeName !== known.node.name)
+
+/** What the user wants otherwise than the cluster, or the machine, would have it. */
+function chosenOf(options: JoinCommandOptions): Membership['chosen'] {
+  const { nodeIp, proxyMode, containerRuntimeEndpoint } = options
+  const runtime = chosenRuntime(options)
+  if (runtime) requireRuntime(runtime)
+  return {
+    ...(nodeIp !== undefined && { address: addressOf(nodeIp) }),
+    ...(proxyMode !== undefined && { proxyMode }),
+    ...(runtime !== undefined && { runtime: containerRuntimeEndpoint ?? runtime }),
+  }
+}
+
+async function becomeMember(
+  { dataDir }: Instance,
+  asked: Omit<JoinOptions, 'dataDir' | 'linux' | 'clock'>,
+): Promise<Membership> {
+  const [{ joinCluster }, { kernelLinux }] = await Promise.all([
+    import('../../cluster/join-node.ts'),
+    import('../../linux/kernel-linux.ts'),
+  ])
+  const isNew = !existsSync(dataDir)
   const waiting = progress('joining the cluster')
   try {
-    const { kernelLinux } = await import('../../linux/kernel-linux.ts')
-    return await joinCluster({ ...asked, dataDir: instance.dataDir, linux: kernelLinux(), clock: systemClock })
+    return await joinCluster({ ...asked, dataDir, linux: kernelLinux(), clock: systemClock })
   } catch (error) {
-    if (isNew) await rm(instance.dataDir, { recursive: true, force: true })
+    if (isNew) await rm(dataDir, { recursive: true, force: true })
     throw await explained(error)
   } finally {
     waiting.stop()

@@ -4,7 +4,6 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { FEATURE_GATES, type FeatureGate, parseFeatureGates } from '../../api/feature-gates.ts'
 import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
-import { missingPrograms } from '../../container-runtime/containerd-programs.ts'
 import { CliError } from '../cli-error.ts'
 import {
   findServer,
@@ -18,6 +17,7 @@ import {
 } from '../instance/instance.ts'
 import { withMachines } from '../instance/listening.ts'
 import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
+import { chosenRuntime, requireRuntime, socketArgument } from '../instance/runtime-choice.ts'
 import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
 import type { ServerSettings } from '../server-process.ts'
@@ -292,50 +292,28 @@ function gatesArgument(text: string): FeatureGate[] {
   }
 }
 
-function socketArgument(text: string): string {
-  if (!/^unix:(\/\/)?\/./.test(text)) throw new InvalidArgumentError('The path of a socket, as unix:///run/…')
-  return text
-}
-
 /** As asked for, as last time, or one real node where that is possible. */
 function nodesOf(
   options: UpOptions,
   saved: Settings,
 ): Pick<ServerSettings, 'nodes' | 'nodesOptional' | 'runtime' | 'runtimeEndpoint' | 'proxyMode' | 'network'> {
   const why = whyNoRealNodes()
-  const { containerRuntimeEndpoint: endpoint, runtime: named } = options
-  if (endpoint !== undefined && named !== undefined)
-    throw new CliError(`--runtime ${named} and --container-runtime-endpoint: which of them runs pods?`)
-  const chosen = endpoint === undefined ? named : 'cri'
+  const chosen = chosenRuntime(options)
   const runtime = chosen ?? saved.runtime ?? (why === undefined ? 'builtin' : 'simulated')
   const asked = options.nodes ?? (chosen === undefined ? saved.nodes : (saved.nodes ?? 1))
   if (asked && runtime !== 'simulated' && why !== undefined) throw why
   if (asked && chosen === undefined && saved.runtime === undefined && why !== undefined) throw why
-  if (runtime === 'containerd' || runtime === 'cri') requireRuntime(runtime)
+  requireRuntime(runtime)
   const proxyMode = options.proxyMode ?? saved.proxyMode
   const network = options.network ?? saved.network
   return {
     nodes: asked ?? (why === undefined ? 1 : 0),
     ...(asked === undefined && { nodesOptional: true }),
     runtime,
-    ...(runtime === 'cri' && { runtimeEndpoint: endpoint ?? saved.runtimeEndpoint ?? '' }),
+    ...(runtime === 'cri' && { runtimeEndpoint: options.containerRuntimeEndpoint ?? saved.runtimeEndpoint ?? '' }),
     ...(proxyMode !== undefined && { proxyMode }),
     ...(network !== undefined && { network }),
   }
-}
-
-/** Said at once, not by a node that does not come up. */
-function requireRuntime(runtime: NodeRuntime): void {
-  if (process.getuid?.() !== 0)
-    throw new CliError(`nodes on ${runtime === 'cri' ? 'a CRI runtime' : runtime} need root`, [
-      'Without root the builtin runtime runs pods: sampan up --runtime builtin',
-    ])
-  const missing = runtime === 'containerd' ? missingPrograms() : []
-  if (missing.length > 0)
-    throw new CliError(`no ${missing.join(', ')} on this machine`, [
-      'Install containerd and runc (Debian, Ubuntu): apt-get install containerd runc',
-      'Or run pods with nothing installed: sampan up --runtime builtin',
-    ])
 }
 
 /** Undefined where real pods can run. */

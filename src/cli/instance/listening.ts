@@ -25,7 +25,7 @@ export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, sav
     return chosen
   }
   const { nodes = 0, runtime } = chosen
-  if (runtime !== 'builtin') return { ...chosen, listen }
+  if (runtime === 'simulated') return { ...chosen, listen }
   if ((asked.nodes ?? 0) > 1)
     throw new CliError('with --listen this machine is one node itself', [
       'Others join with "sampan join": "sampan token create --print-join-command" tells how.',

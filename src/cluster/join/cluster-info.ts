@@ -11,6 +11,7 @@ export interface FetchedInfo {
 }
 
 const TIMEOUT = 10_000
+const CERTIFICATE_PROBLEM = /CERT|VERIFY|SIGNATURE/
 const MAX_BYTES = 1 << 20
 
 /** Reads what the cluster tells everybody. Without `ca` whoever answers is listened to: nothing said is believed yet. */
@@ -70,7 +71,19 @@ function get(server: URL, ca: string | undefined): Promise<{ status: number; bod
 }
 
 function unreachable(server: URL, error: Error): JoinError {
-  const { code, message } = error as NodeJS.ErrnoException
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return new JoinError(
+      `the certificate of the cluster is not for ${server.hostname}`,
+      ['Use the address that "sampan token create --print-join-command" prints on the first machine.'],
+      error,
+    )
+  if (CERTIFICATE_PROBLEM.test(code))
+    return new JoinError(
+      `what answers at ${server.host} has no good certificate of the cluster: ${message}`,
+      ['Are the clocks of both machines right? If they are, somebody in between answers for the cluster.'],
+      error,
+    )
   return new JoinError(
     `${server.host} cannot be reached: ${message || code}`,
     [

@@ -90,6 +90,11 @@ describe('discoverCluster', () => {
     expect((failure as { hints: string[] }).hints.length).toBeGreaterThan(0)
   })
 
+  it('wants a name that the certificate is for', async () => {
+    const other = await cluster.listen({ host: '127.0.0.2' })
+    await expect(discover({ server: new URL(other) })).rejects.toThrow('is not for 127.0.0.2')
+  })
+
   it('is not told anything by a cluster that nobody may join', async () => {
     await cluster.client.resource(configMapKind).namespace('kube-public').delete('cluster-info')
     try {
