@@ -60,7 +60,10 @@ function patched(request: ResourceRequest, options: WriteOptions, current: Cache
   return draft
 }
 
-/** Whoever comes through the status door cannot change the spec: it is neither copied nor checked. */
+/**
+ * Whoever comes through the status door cannot change the spec: that of a pod is neither copied nor checked. Other kinds
+ * are patched less often, and some of them take defaults of their status from the spec.
+ */
 function draftFor(
   request: ResourceRequest,
   patch: unknown,
@@ -82,7 +85,7 @@ const ABOUT_STATUS = new Set(['kind', 'apiVersion', 'metadata', 'status'])
 
 function isAboutStatus({ kind, subresource, patchType }: ResourceRequest, patch: unknown): boolean {
   if (subresource !== 'status' || patchType === 'application/json-patch+json') return false
-  if (isCustom(kind) || kind.conversion || kind.schema.required?.includes('spec') || !isObject(patch)) return false
+  if (kind.group !== '' || kind.plural !== 'pods' || !isObject(patch)) return false
   const { metadata } = patch
   if (isObject(metadata) && Object.keys(metadata).some((name) => name === 'managedFields' || name.startsWith('$')))
     return false
