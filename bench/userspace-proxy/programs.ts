@@ -23,7 +23,8 @@ const kinds = {
   async kept() { const s = connect(); s.setMaxListeners(0); for (let i = 0; i < count; i++) await trip(s); s.destroy() },
   async fresh() { for (let i = 0; i < count; i++) { const s = connect(); await trip(s); s.end(); await new Promise((r) => s.on('close', r).resume()) } },
   async bulk() { const s = connect(); s.resume(); for (let i = 0; i < count; i++) if (!s.write(megabyte)) await new Promise((r) => s.once('drain', r)); s.end(); await new Promise((r) => s.on('close', r)) },
-  async udp() { const s = dgram.createSocket('udp4'); s.connect(port, '127.0.0.1'); await new Promise((r) => s.once('connect', r)); for (let i = 0; i < count; i++) { let timer; await new Promise((r) => { s.once('message', r); s.send(request); timer = setTimeout(r, 1000) }); clearTimeout(timer) } s.close() },
+  // As resolvers ask: several questions of a client are under way.
+  async udp() { const s = dgram.createSocket({ type: 'udp4', recvBufferSize: 1 << 20 }); s.connect(port, '127.0.0.1'); await new Promise((r) => s.once('connect', r)); await new Promise((done) => { let left = count, sent = 0, timer; const late = () => { timer = setTimeout(() => { left -= 10; if (left <= 0) return done(); for (let i = 0; i < 10; i++) s.send(request); late() }, 1000) }; s.on('message', () => { if (--left <= 0) { clearTimeout(timer); return done() } if (sent < count) { sent++; s.send(request) } }); for (; sent < 10; sent++) s.send(request); late() }); s.close() },
 }
 Promise.all(Array.from({ length: clients }, () => kinds[kind]())).then(() => process.exit(0), (e) => { console.error(e); process.exit(1) })
 `

@@ -176,5 +176,27 @@ export function relayContract(name: string, start: () => Relay): void {
       }
       expect(seen.size).toBe(5)
     })
+
+    test('UDP: bursts of several clients come back whole, each to its sender', async () => {
+      const server = createSocket('udp4')
+      server.on('message', (packet, from) => server.send(packet, from.port, from.address))
+      await new Promise<void>((resolve) => server.bind(0, LOCALHOST, resolve))
+      closers.push(() => server.close())
+      const port = await open([{ ip: LOCALHOST, port: server.address().port }], 0, 'UDP')
+      const burst = async (sender: number) => {
+        const client = createSocket('udp4')
+        const sent = [1, 3, 600, 1472, 9000, 9].map((size, i) => Buffer.alloc(size, sender * 7 + i))
+        const got: Buffer[] = []
+        const all = new Promise<void>((resolve) => {
+          client.on('message', (packet) => got.push(packet) === sent.length && resolve())
+        })
+        for (const packet of sent) client.send(packet, port, LOCALHOST)
+        await all
+        client.close()
+        expect(got.map((packet) => packet.length)).toEqual(sent.map((packet) => packet.length))
+        expect(Buffer.concat(got).equals(Buffer.concat(sent))).toBe(true)
+      }
+      await Promise.all(Array.from({ length: 6 }, (_, i) => burst(i)))
+    })
   })
 }

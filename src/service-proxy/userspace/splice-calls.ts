@@ -23,8 +23,8 @@ export interface SpliceCalls {
       | 'epoll_ctl'
       | 'epoll_wait'
       | 'recv'
-      | 'recvfrom'
-      | 'sendto'
+      | 'recvmmsg'
+      | 'sendmmsg'
       | 'send'
       | 'read'
       | 'close'
@@ -53,8 +53,8 @@ export function spliceCalls(koffi: typeof Koffi): SpliceCalls {
     epoll_ctl: 'int epoll_ctl(int, int, int, uintptr_t)',
     epoll_wait: 'int epoll_wait(int, uintptr_t, int, int)',
     recv: 'int64_t recv(int, uintptr_t, uint64_t, int)',
-    recvfrom: 'int64_t recvfrom(int, uintptr_t, uint64_t, int, uintptr_t, uintptr_t)',
-    sendto: 'int64_t sendto(int, uintptr_t, uint64_t, int, uintptr_t, uint32_t)',
+    recvmmsg: 'int recvmmsg(int, uintptr_t, uint32_t, int, uintptr_t)',
+    sendmmsg: 'int sendmmsg(int, uintptr_t, uint32_t, int)',
     send: 'int64_t send(int, uintptr_t, uint64_t, int)',
     read: 'int64_t read(int, uintptr_t, uint64_t)',
     close: 'int close(int)',

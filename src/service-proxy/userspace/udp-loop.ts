@@ -1,6 +1,7 @@
 /**
- * UDP by epoll: a connected socket for each client, so that the kernel tells answers apart and refusals are heard. The text
- * of this class is run in a worker, so it is whole in itself: types are all that it imports.
+ * UDP by epoll: a connected socket for each client, so that the kernel tells answers apart and refusals are heard. Packets
+ * that wait are taken and given by the batch (recvmmsg, sendmmsg). The text of this class is run in a worker, so it is whole
+ * in itself: types are all that it imports.
  */
 import type { EndpointTurns } from './endpoint-turns.ts'
 import type { RelayListener, RelayTarget } from './relay.ts'
@@ -14,7 +15,10 @@ interface Flow {
   /** The client's address as the kernel writes it. */
   readonly name: Buffer
   readonly nameAt: number
+  /** Slots of packets on their way to the endpoint. */
+  readonly waiting: number[]
   lastUsed: number
+  isOver: boolean
 }
 
 interface Listening {
@@ -30,7 +34,14 @@ export class UdpLoop {
   static readonly MOST_FLOWS = 4096
   static readonly EVENTS = 256
   static readonly PACKET = 1 << 16
-  static readonly BATCH = 64
+  static readonly BATCH = 32
+  /** Batches that one listener may bring before the others have their turn. */
+  static readonly ROUNDS = 4
+  /** Where in the memory of packets: headers to receive with are first, then these. */
+  static readonly OUT = UdpLoop.BATCH * 64
+  static readonly NAMES = UdpLoop.BATCH * 128
+  static readonly VECTORS = UdpLoop.BATCH * 160
+  static readonly BYTES = UdpLoop.BATCH * 176
 
   readonly #options: SpliceLoopOptions
   readonly #call: SpliceLoopOptions['calls']['call']
@@ -39,12 +50,17 @@ export class UdpLoop {
   readonly #eventsAt: number
   readonly #scratch: Buffer
   readonly #scratchAt: number
-  /** Kept, as the kernel writes into it. */
-  readonly #packet: readonly [Buffer, number]
-  readonly #packetAt: number
+  /** A slot for each packet of a batch: struct mmsghdr to receive and to send, address, struct iovec, and the bytes. */
+  readonly #slots: Buffer
+  readonly #slotsAt: number
+  readonly #words: Uint32Array
   readonly #listeners = new Map<string, Listening>()
   readonly #listenerOf = new Map<number, Listening>()
   readonly #flowOf = new Map<number, Flow>()
+  /** Answers in the first slots, which go to clients of this listener. */
+  #answers = 0
+  #answering: Listening | undefined = undefined
+  #now = 0
   #isStopping = false
 
   constructor(options: SpliceLoopOptions) {
@@ -56,8 +72,10 @@ export class UdpLoop {
     }
     ;[this.#events, this.#eventsAt] = memory(UdpLoop.EVENTS * 16)
     ;[this.#scratch, this.#scratchAt] = memory(256)
-    this.#packet = memory(UdpLoop.PACKET)
-    this.#packetAt = this.#packet[1]
+    ;[this.#slots, this.#slotsAt] = memory(UdpLoop.BYTES + UdpLoop.BATCH * UdpLoop.PACKET)
+    this.#words = new Uint32Array(this.#slots.buffer)
+    for (let i = 0; i < UdpLoop.BATCH; i++) this.#lay(i)
+    this.#free(UdpLoop.BATCH)
     this.#epoll = this.#call.epoll_create1(0o2000000)
     this.#watch(options.wakeFd)
   }
@@ -74,6 +92,49 @@ export class UdpLoop {
         else if (listening) this.#forward(listening)
         else if (fd === wakeFd) this.#takeMessages()
       }
+      this.#sendAnswers()
+    }
+  }
+
+  #point(at: number, to: number): void {
+    this.#words[at / 4] = to % 2 ** 32
+    this.#words[at / 4 + 1] = Math.floor(to / 2 ** 32)
+  }
+
+  /** What stays: a slot's headers point to its address, its vector, and that to its bytes. */
+  #lay(slot: number): void {
+    const vector = UdpLoop.VECTORS + slot * 16
+    this.#point(slot * 64, this.#slotsAt + UdpLoop.NAMES + slot * 32)
+    this.#point(vector, this.#slotsAt + UdpLoop.BYTES + slot * UdpLoop.PACKET)
+    for (const header of [slot * 64, UdpLoop.OUT + slot * 64]) {
+      this.#point(header + 16, this.#slotsAt + vector)
+      this.#words[header / 4 + 6] = 1
+    }
+  }
+
+  /** The kernel wrote how long names and packets are; for the next ones it is the room there is. */
+  #free(count: number): void {
+    for (let i = 0; i < count; i++) {
+      this.#words[i * 16 + 2] = 28
+      this.#words[UdpLoop.VECTORS / 4 + i * 4 + 2] = UdpLoop.PACKET
+    }
+  }
+
+  /** Into the slots from this one on; how many. */
+  #receive(fd: number, first: number): number {
+    const MSG_DONTWAIT = 0x40
+    const { BATCH, VECTORS } = UdpLoop
+    const count = this.#call.recvmmsg(fd, this.#slotsAt + first * 64, BATCH - first, MSG_DONTWAIT, 0)
+    for (let i = first; i < first + count; i++) this.#words[VECTORS / 4 + i * 4 + 2] = this.#words[i * 16 + 14]!
+    return count
+  }
+
+  /** The packets of the headers before `count`. One that cannot be sent is lost, as packets may be. */
+  #send(fd: number, count: number): void {
+    const flags = 0x4040
+    for (let sent = 0; sent < count; ) {
+      const at = this.#slotsAt + UdpLoop.OUT + sent * 64
+      sent += Math.max(1, this.#call.sendmmsg(fd, at, count - sent, flags))
     }
   }
 
@@ -136,31 +197,59 @@ export class UdpLoop {
   }
 
   #forward(listening: Listening): void {
-    const size = listening.family === 'IPv4' ? 16 : 28
-    for (let i = 0; i < UdpLoop.BATCH; i++) {
-      this.#scratch.writeUInt32LE(size, 128)
-      const { fd } = listening
-      const [to, length] = [this.#packetAt, UdpLoop.PACKET]
-      const count = this.#call.recvfrom(fd, to, length, 0x40, this.#scratchAt, this.#scratchAt + 128)
-      if (count < 0) return
-      const client = this.#scratch.toString('latin1', 2, size)
-      const flow = listening.flows.get(client) ?? this.#openFlow(listening, client, size)
-      if (!flow) continue
-      flow.lastUsed = this.#options.now()
-      this.#call.send(flow.fd, this.#packetAt, count, 0x4040)
+    this.#sendAnswers()
+    for (let round = 0; round < UdpLoop.ROUNDS; round++) {
+      const count = this.#receive(listening.fd, 0)
+      if (count <= 0) return
+      this.#now = this.#options.now()
+      for (const flow of this.#flowsOf(listening, count)) this.#sendOn(flow)
+      this.#free(count)
+      if (count < UdpLoop.BATCH) return
     }
   }
 
-  #openFlow(listening: Listening, client: string, size: number): Flow | undefined {
+  /** Whose packets are in the first slots; each knows which ones. */
+  #flowsOf(listening: Listening, count: number): Set<Flow> {
+    const flows = new Set<Flow>()
+    const size = listening.family === 'IPv4' ? 16 : 28
+    for (let slot = 0; slot < count; slot++) {
+      const name = UdpLoop.NAMES + slot * 32
+      const client = this.#slots.toString('latin1', name + 2, name + size)
+      const flow = listening.flows.get(client) ?? this.#openFlow(listening, client, name, size)
+      if (!flow) continue
+      flow.waiting.push(slot)
+      flows.add(flow)
+    }
+    return flows
+  }
+
+  #sendOn(flow: Flow): void {
+    if (flow.isOver) return
+    const { waiting } = flow
+    for (let i = 0; i < waiting.length; i++) this.#address(i, waiting[i]!, 0, 0)
+    this.#send(flow.fd, waiting.length)
+    waiting.length = 0
+    flow.lastUsed = this.#now
+  }
+
+  /** The header sends what is in the slot, to this address. */
+  #address(header: number, slot: number, nameAt: number, size: number): void {
+    const at = UdpLoop.OUT + header * 64
+    this.#point(at, nameAt)
+    this.#words[at / 4 + 2] = size
+    this.#point(at + 16, this.#slotsAt + UdpLoop.VECTORS + slot * 16)
+  }
+
+  #openFlow(listening: Listening, client: string, nameAt: number, size: number): Flow | undefined {
     const name = Buffer.from(new ArrayBuffer(28))
-    this.#scratch.copy(name, 0, 0, size)
+    this.#slots.copy(name, 0, nameAt, nameAt + size)
     const [from, to] = listening.family === 'IPv4' ? [4, 8] : [8, 24]
-    const target = listening.turns.choose(this.#scratch.toString('latin1', from, to), false)
+    const target = listening.turns.choose(name.toString('latin1', from, to), false)
     if (!target) return undefined
     const fd = this.#connect(listening, target)
     if (fd < 0) return undefined
     const flow: Flow = {
-      ...{ fd, client, listening, target: `${target.ip} ${target.port}`, name },
+      ...{ fd, client, listening, target: `${target.ip} ${target.port}`, name, waiting: [], isOver: false },
       ...{ nameAt: this.#options.calls.addressOf(name), lastUsed: 0 },
     }
     listening.flows.set(client, flow)
@@ -178,23 +267,35 @@ export class UdpLoop {
     return -1
   }
 
-  /**
-   * An answer goes to the client; a refusal ends the flow, so that the next packet goes to another endpoint. One at a time:
-   * epoll tells of more, and mostly there is none.
-   */
+  /** Answers go to the client; a refusal ends the flow, so that the next packet goes to another endpoint. */
   #back(flow: Flow): void {
-    const count = this.#call.recv(flow.fd, this.#packetAt, UdpLoop.PACKET, 0x40)
+    if (this.#answering !== flow.listening || this.#answers === UdpLoop.BATCH) this.#sendAnswers()
+    const first = this.#answers
+    const count = this.#receive(flow.fd, first)
     if (count < 0) {
       const EAGAIN = 11
       if (this.#options.calls.errno() !== EAGAIN) this.#endFlow(flow)
       return
     }
-    flow.lastUsed = this.#options.now()
     const size = flow.listening.family === 'IPv4' ? 16 : 28
-    this.#call.sendto(flow.listening.fd, this.#packetAt, count, 0x4040, flow.nameAt, size)
+    for (let slot = first; slot < first + count; slot++) this.#address(slot, slot, flow.nameAt, size)
+    this.#answers = first + count
+    this.#answering = flow.listening
+    flow.lastUsed = this.#options.now()
   }
 
+  #sendAnswers(): void {
+    const count = this.#answers
+    if (count === 0) return
+    this.#answers = 0
+    this.#send(this.#answering!.fd, count)
+    this.#free(count)
+  }
+
+  /** Answers that wait name the client by memory of its flow. */
   #endFlow(flow: Flow): void {
+    this.#sendAnswers()
+    flow.isOver = true
     flow.listening.flows.delete(flow.client)
     this.#flowOf.delete(flow.fd)
     this.#call.close(flow.fd)
