@@ -1,20 +1,26 @@
 /** The processes around the proxies, as texts for `node -e`, and the configurations of the peers. */
 
-export const PORTS = { echo: 7001, sink: 7002, udp: 7003, peerEcho: 8001, peerSink: 8002, peerUdp: 8003 } as const
+export const PORTS = {
+  echo: 7001,
+  sink: 7002,
+  udp: 7003,
+  peerEcho: 8001,
+  peerSink: 8002,
+  peerUdp: 8003,
+  peerDns: 8004,
+} as const
 
-/** Says what it hears; takes all and says `ok` at the end; says packets back. */
+/** Says what it hears; takes all and says `ok` at the end. */
 export const SERVER = `
 const net = require('node:net')
 net.createServer({ noDelay: true }, (s) => { s.on('error', () => {}); s.pipe(s) }).listen(${PORTS.echo}, '127.0.0.1')
 net.createServer({ allowHalfOpen: true }, (s) => { s.on('error', () => {}); s.resume(); s.on('end', () => s.end('ok')) }).listen(${PORTS.sink}, '127.0.0.1')
-const udp = require('node:dgram').createSocket('udp4')
-udp.on('message', (m, r) => udp.send(m, r.port, r.address))
-udp.bind(${PORTS.udp}, '127.0.0.1', () => console.log('ready'))
+console.log('ready')
 `
 
 /** kind, port, clients at once, operations of each. */
 export const LOAD = `
-const net = require('node:net'), dgram = require('node:dgram')
+const net = require('node:net')
 const [kind, port, clients, count] = process.argv.slice(1).map((w, i) => (i === 0 ? w : Number(w)))
 const request = Buffer.alloc(100, 'x'), megabyte = Buffer.alloc(1 << 20)
 const connect = () => net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
@@ -23,8 +29,6 @@ const kinds = {
   async kept() { const s = connect(); s.setMaxListeners(0); for (let i = 0; i < count; i++) await trip(s); s.destroy() },
   async fresh() { for (let i = 0; i < count; i++) { const s = connect(); await trip(s); s.end(); await new Promise((r) => s.on('close', r).resume()) } },
   async bulk() { const s = connect(); s.resume(); for (let i = 0; i < count; i++) if (!s.write(megabyte)) await new Promise((r) => s.once('drain', r)); s.end(); await new Promise((r) => s.on('close', r)) },
-  // As resolvers ask: several questions of a client are under way.
-  async udp() { const s = dgram.createSocket({ type: 'udp4', recvBufferSize: 1 << 20 }); s.connect(port, '127.0.0.1'); await new Promise((r) => s.once('connect', r)); await new Promise((done) => { let left = count, sent = 0, timer; const late = () => { timer = setTimeout(() => { left -= 10; if (left <= 0) return done(); for (let i = 0; i < 10; i++) s.send(request); late() }, 1000) }; s.on('message', () => { if (--left <= 0) { clearTimeout(timer); return done() } if (sent < count) { sent++; s.send(request) } }); for (; sent < 10; sent++) s.send(request); late() }); s.close() },
 }
 Promise.all(Array.from({ length: clients }, () => kinds[kind]())).then(() => process.exit(0), (e) => { console.error(e); process.exit(1) })
 `
@@ -58,5 +62,17 @@ stream {
     proxy_pass 127.0.0.1:${PORTS.udp};
     proxy_timeout 2s;
   }
+  server {
+    listen 127.0.0.1:${PORTS.peerDns} udp;
+    proxy_pass 127.0.0.1:${PORTS.udp};
+    proxy_timeout 2s;
+    proxy_responses 1;
+  }
 }
 `
+
+/** Answers every question itself, at once. */
+export const DNSMASQ = [
+  ...['-k', '-C', '/dev/null', '--no-resolv', '--no-hosts', '--bind-interfaces', '--user=root', '-x', ''],
+  ...[`--port=${PORTS.udp}`, '--listen-address=127.0.0.1', '--address=/test/192.0.2.1'],
+]
