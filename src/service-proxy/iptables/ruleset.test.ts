@@ -166,6 +166,40 @@ test('a flush by others is noticed', async () => {
   expect(noticed).toBeGreaterThan(0)
 })
 
+test('now and then all is compared, for changes that nobody tells of', async () => {
+  const { clock, backend } = start()
+  await backend.apply(tableOf(web), 'all')
+  let noticed = 0
+  using _watch = backend.onDrift(() => noticed++)
+  await clock.advanceAsync(50_000)
+  expect(noticed).toBe(0)
+  await clock.advanceAsync(20_000)
+  expect(noticed).toBe(1)
+})
+
+test('loopback node ports: the kernel is told, strangers are kept away, and all is as before afterwards', async () => {
+  const commands = fakeIptables()
+  const linux = fakeLinux()
+  const routed = () => linux.openSysctl().read('net/ipv4/conf/all/route_localnet')
+  const open = () => {
+    const node = {
+      ...nodeOf({ name: '', services: [], flows: [] }, placementOf('IPv4')),
+      nodePortAddresses: ['0.0.0.0/0'],
+    }
+    return createIptablesBackend({ linux, node, clock: new VirtualClock(), log: silentLogger }, { commands })
+  }
+  await open().apply(tableOf(web), 'all')
+  expect(routed()).toBe('1')
+  expect((await rulesOf(commands, 'IPv4', 'filter', 'KUBE-FIREWALL'))!.at(-1)).toMatch(
+    /-d 127.0.0.0\/8 ! -s 127.0.0.0\/8 .* -j DROP$/,
+  )
+  // The next process finds it on, and still knows that it was not.
+  const next = open()
+  await next.apply(tableOf(web), 'all')
+  await next.cleanup()
+  expect(routed()).toBe('0')
+})
+
 test('cleaning up takes everything away', async () => {
   const { commands, backend } = start()
   const before = await commands.save('IPv4')
