@@ -84,7 +84,12 @@ export class Containers {
       logPath: path.join(sandbox.config.logDirectory, config.logPath),
       cgroup: `${sandbox.config.cgroupParent}/${id}`,
     }
-    writeRecord(folder, 'container', record)
+    try {
+      writeRecord(folder, 'container', record)
+    } catch (error) {
+      removeFolder(folder)
+      throw error
+    }
     return this.add(new BuiltinContainer(record, folder, this.own))
   }
 

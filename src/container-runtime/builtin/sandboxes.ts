@@ -62,8 +62,8 @@ export class Sandboxes {
       throw new RuntimeError('Unimplemented', 'user namespaces are not supported by the builtin runtime')
     const folder = records.sandboxFolder(id)
     mkdirSync(folder, { mode: 0o711 })
-    writeRecord(folder, 'intent', config)
     try {
+      writeRecord(folder, 'intent', config)
       const group = cgroups.create(config.cgroupParent, config.resources ?? {})
       const { metadata, portMappings, annotations } = config
       const attached =
