@@ -22,6 +22,8 @@ test.each([
   [['up', '--store', 'sqlite'], 'is no store'],
   [['up', '--api-port', '70000'], 'A port is a number'],
   [['up', '--nodes', 'many'], 'How many nodes'],
+  [['up', '--runtime', 'docker'], 'Allowed choices are builtin, containerd, simulated'],
+  [['up', '--container-runtime-endpoint', 'tcp://10.0.0.1'], 'The path of a socket'],
   [['up', '--detatch'], 'Did you mean --detach'],
   [['statsu'], 'Did you mean status'],
   [['get'], "missing required argument 'what'"],
@@ -34,6 +36,12 @@ test.each([
   for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: write, writeOut: write })
   await expect(program.parseAsync(words, { from: 'user' })).rejects.toMatchObject({ name: 'CommanderError' })
   expect(printed).toContain(answer)
+})
+
+test('one runtime is enough', async () => {
+  const words = ['up', '--data-dir', '/no/such', '--runtime', 'builtin', '--container-runtime-endpoint', 'unix:///x']
+  const start = createProgram('').parseAsync(words, { from: 'user' })
+  await expect(start).rejects.toThrow('which of them runs pods?')
 })
 
 test.each(['bash', 'zsh', 'fish'] as const)('completion for %s names commands and options', (shell) => {

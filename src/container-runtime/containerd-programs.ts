@@ -5,10 +5,12 @@ const PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'] as con
 export const PROGRAM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
 /** What is not installed of what a private containerd needs. */
-export const missingPrograms = () => PROGRAMS.filter((name) => findProgram(name) === undefined)
+export const missingPrograms = (folders = searched()) =>
+  PROGRAMS.filter((name) => findProgram(name, folders) === undefined)
 
-export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), ...PROGRAM_FOLDERS]
+const searched = () => [...(process.env.PATH ?? '').split(path.delimiter), ...PROGRAM_FOLDERS]
+
+export function findProgram(name: string, folders: readonly string[] = searched()): string | undefined {
   return folders.map((folder) => path.join(folder, name)).find(isExecutable)
 }
 
