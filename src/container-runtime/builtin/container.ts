@@ -168,7 +168,7 @@ export class BuiltinContainer {
   async remove(): Promise<void> {
     this.leave()
     await this.removeGroup()
-    removeFolder(this.folder)
+    await removeFolder(this.folder)
   }
 
   private async onEnd(): Promise<void> {

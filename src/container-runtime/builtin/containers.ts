@@ -50,7 +50,7 @@ export class Containers {
     for (const id of records.containerIds()) {
       const folder = records.containerFolder(id)
       const record = readRecord<ContainerRecord>(folder, 'container')
-      if (!record) removeFolder(folder)
+      if (!record) adopted.push(removeFolder(folder))
       else adopted.push(this.add(new BuiltinContainer(record, folder, this.own)).adopt(context.bootId))
     }
     this.recovered = Promise.all(adopted)

@@ -2,7 +2,8 @@
  * What the runtime knows, in files: a folder per sandbox and per container. A file is replaced as a whole, so a process
  * that is killed leaves the old or the new. Nothing is synced: a machine that loses power loses its containers too.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ContainerConfig, SeccompProfile } from '../container-config.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
@@ -88,7 +89,8 @@ export function readRecord<T>(folder: string, name: string): T | undefined {
 export const renameRecord = (folder: string, from: string, to: string) =>
   renameSync(path.join(folder, `${from}.json`), path.join(folder, `${to}.json`))
 
-export const removeFolder = (folder: string) => rmSync(folder, { recursive: true, force: true })
+/** By another thread: a busy disk takes tens of milliseconds for a folder. */
+export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true })
 
 /** Another one after every start of the machine: what ran before does not run now. */
 export function currentBootId(): string {

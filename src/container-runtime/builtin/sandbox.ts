@@ -1,5 +1,5 @@
 /** A pod's shared namespaces, kept alive by files they are mounted on: no process waits in a sandbox. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFifo, openAs, writeFileBy } from '../../linux/agent-files.ts'
 import { CLONE, MNT_DETACH, MS, O } from '../../linux/mounts.ts'
@@ -7,6 +7,7 @@ import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DnsConfig, PodSandboxConfig } from '../sandbox-config.ts'
 import { signalThrough } from './pipes.ts'
+import { removeFolder } from './records.ts'
 
 const SHARED_MEMORY = 'mode=1777,size=65536k'
 const SIGCHLD = 17
@@ -110,7 +111,7 @@ export function endPause(folder: string): void {
 export async function unmountSandbox(agents: SyscallAgents, folder: string): Promise<void> {
   const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'shm'].map((name) => path.join(folder, name))
   await Promise.all(places.map((place) => agents.host.call('umount2', [place, MNT_DETACH], { soft: true })))
-  rmSync(path.join(folder, 'ns'), { recursive: true, force: true })
+  await removeFolder(path.join(folder, 'ns'))
 }
 
 function resolvConf(dns: DnsConfig): string {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
 import type { SyscallAgents } from '../../linux/syscall-agent.ts'
@@ -101,7 +101,7 @@ export class Sandboxes {
   async remove(record: SandboxRecord): Promise<void> {
     const { records, cgroups } = this.context
     this.all.delete(record.id)
-    removeFolder(records.sandboxFolder(record.id))
+    await removeFolder(records.sandboxFolder(record.id))
     const shared = this.values().some(({ config }) => config.cgroupParent === record.config.cgroupParent)
     if (!shared) await cgroups.remove(record.config.cgroupParent)
   }
@@ -117,7 +117,7 @@ export class Sandboxes {
     endPause(folder)
     await network.detach(id).catch(() => {})
     await unmountSandbox(agents, folder)
-    rmSync(folder, { recursive: true, force: true })
+    await removeFolder(folder)
     if (config) await cgroups.remove(config.cgroupParent)
   }
 }
