@@ -1,5 +1,6 @@
 /** The frames of a link: what arrives at it can be read, what is written leaves by it. */
 import { linuxCalls } from './ffi.ts'
+import { type MessageSocket, messageSocket } from './message-socket.ts'
 import { inNamespace } from './namespaces/kernel-namespaces.ts'
 import type { NetworkNamespace } from './network-namespace.ts'
 import { checked } from './system-error.ts'
@@ -8,21 +9,15 @@ const AF_PACKET = 17
 const SOCK_RAW = 3
 const SOCK_CLOEXEC = 0o2000000
 const SOCKADDR_LL_LENGTH = 20
-const MSG_DONTWAIT = 0x40
 const LONGEST_FRAME = 65_536 + 14
 export const ETH_P_IP = 0x0800
 
-export interface PacketSocket extends Disposable {
-  /** Written as it is; a full queue loses it, as an Ethernet would. */
-  send(frame: Uint8Array): void
-}
-
-/** Calls `listener` with each IPv4 frame that arrives at the link; the bytes are good until it returns. */
+/** The listener has each IPv4 frame that arrives at the link. */
 export function openPacketSocket(
   namespace: NetworkNamespace,
   link: number,
   listener: (frame: Buffer) => void,
-): PacketSocket {
+): MessageSocket {
   const calls = linuxCalls()
   // The protocol is in network byte order, here and in the address.
   const protocol = Buffer.alloc(2)
@@ -34,22 +29,5 @@ export function openPacketSocket(
   protocol.copy(address, 2)
   address.writeInt32LE(link, 4)
   checked(calls.bind(fd, address), 'packet bind')
-  const buffer = Buffer.allocUnsafeSlow(LONGEST_FRAME)
-  let isOpen = true
-  const readable = calls.onReadable(fd, () => {
-    while (isOpen) {
-      const length = calls.recv(fd, buffer, MSG_DONTWAIT)
-      if (length < 0) return
-      listener(buffer.subarray(0, length))
-    }
-  })
-  return {
-    send: (frame) => void calls.send(fd, frame, frame.length, MSG_DONTWAIT),
-    [Symbol.dispose]() {
-      if (!isOpen) return
-      isOpen = false
-      readable[Symbol.dispose]()
-      calls.close(fd)
-    },
-  }
+  return messageSocket(fd, LONGEST_FRAME, listener)
 }

@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import type { Clock, Timer } from '../../base/clock.ts'
-import { type EchoSocket, openEchoSocket } from '../../linux/echo-socket.ts'
+import { openEchoSocket } from '../../linux/echo-socket.ts'
+import type { MessageSocket } from '../../linux/message-socket.ts'
 import { type Datagram, PROTOCOL } from './datagram.ts'
 import { echoRequest, parseEchoReply } from './packet.ts'
 
@@ -72,7 +73,7 @@ export class OutsideDatagrams implements Disposable {
 
   /** Undefined where the system keeps pings to root. */
   #openEcho(key: string, localPort: number, host: string): Flow | undefined {
-    let socket: EchoSocket
+    let socket: MessageSocket
     try {
       socket = openEchoSocket(host, (message) => {
         const reply = parseEchoReply(message, localPort, host)

@@ -6,37 +6,18 @@
  *     datagrams            frames, both ways
  *     lifeline             nothing; its end tells the inner side that this process has gone
  */
-import { rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import { parseIP } from '../../base/ip-address.ts'
+import { serveSocketFile } from '../instance/unix-server.ts'
 import { DatagramReader, encodeDatagram } from './datagram.ts'
 import { join } from './join.ts'
 import { NAMESERVER, nameservers } from './nameservers.ts'
 import { OutsideDatagrams } from './outside-datagrams.ts'
 import { readLine } from './read-line.ts'
 
-export async function serveOutside(path: string, clock: Clock): Promise<AsyncDisposable> {
-  await rm(path, { force: true })
-  const open = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    open.add(socket)
-    socket.on('close', () => open.delete(socket)).on('error', () => {})
-    void serve(socket, clock).catch(() => socket.destroy())
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ path, readableAll: false, writableAll: false }, resolve)
-  })
-  return {
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      for (const socket of open) socket.destroy()
-      await closed
-      await rm(path, { force: true })
-    },
-  }
-}
+export const serveOutside = (path: string, clock: Clock) =>
+  serveSocketFile(path, (socket) => void serve(socket, clock).catch(() => socket.destroy()))
 
 async function serve(socket: Socket, clock: Clock): Promise<void> {
   const [verb, host = '', port = ''] = (await readLine(socket)).split(' ')

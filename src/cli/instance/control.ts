@@ -1,7 +1,7 @@
-import { rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { socketPath } from '../../base/socket-path.ts'
+import { serveSocketFile } from './unix-server.ts'
 
 /** What the command line asks a running server over a socket that only its owner can open. */
 export interface ControlHandlers {
@@ -17,28 +17,8 @@ export interface ServerStatus {
 
 export const controlSocketPath = (dataDir: string) => socketPath(join(dataDir, 'control.sock'))
 
-export async function serveControl(path: string, handlers: ControlHandlers): Promise<AsyncDisposable> {
-  await rm(path, { force: true })
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
-    void answer(socket, handlers)
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ path, readableAll: false, writableAll: false }, resolve)
-  })
-  return {
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      for (const socket of sockets) socket.destroy()
-      await closed
-      await rm(path, { force: true })
-    },
-  }
-}
+export const serveControl = (path: string, handlers: ControlHandlers) =>
+  serveSocketFile(path, (socket) => void answer(socket, handlers))
 
 async function answer(socket: Socket, handlers: ControlHandlers): Promise<void> {
   try {
