@@ -86,12 +86,17 @@ async function startPlane() {
 const CLIENT = `
 const { connect } = require('node:http2')
 const { parentPort, workerData: { url, ca, token, path, streams, count } } = require('node:worker_threads')
-const session = connect(url, { ca, settings: { initialWindowSize: 8 << 20 } })
-session.on('connect', () => session.setLocalWindowSize(64 << 20))
-session.on('error', () => {})
+const open = () => {
+  const session = connect(url, { ca, settings: { initialWindowSize: 8 << 20 } })
+  session.on('connect', () => session.setLocalWindowSize(64 << 20))
+  session.on('error', () => {})
+  return session
+}
+// A connection may have a hundred streams.
+const sessions = Array.from({ length: Math.ceil(streams / 100) }, open)
 let done = 0, refused = 0
 const times = []
-const ask = () => {
+const ask = (session) => {
   if (session.destroyed || session.closed) return
   const start = performance.now()
   const stream = session.request({ ':path': path, authorization: 'Bearer ' + token })
@@ -100,12 +105,12 @@ const ask = () => {
   stream.resume()
   stream.on('end', () => {
     times.push(performance.now() - start)
-    if (++done === count) { session.close(); parentPort.postMessage({ done, refused, times }) }
-    else if (count === 0 || done + streams <= count) ask()
+    if (++done === count) { for (const one of sessions) one.close(); parentPort.postMessage({ done, refused, times }) }
+    else if (count === 0 || done + streams <= count) ask(session)
   })
 }
-parentPort.on('message', () => { parentPort.postMessage({ done, refused, times: [] }); session.destroy(); parentPort.close() })
-for (let i = 0; i < streams; i++) ask()
+parentPort.on('message', () => { parentPort.postMessage({ done, refused, times: [] }); for (const one of sessions) one.destroy(); parentPort.close() })
+for (let i = 0; i < streams; i++) ask(sessions[i % sessions.length])
 `
 
 interface ClientReport {

@@ -3,6 +3,7 @@ import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, ty
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Exchange, Http1Exchange, Http2Exchange, upgradeExchange } from './exchange.ts'
+import { Turns } from './turns.ts'
 
 export interface TlsOptions {
   readonly key: string
@@ -18,8 +19,8 @@ export interface Listener extends AsyncDisposable {
   readonly port: number
 }
 
-/** More streams than this on one connection wait; clients open another one. */
-const MAX_CONCURRENT_STREAMS = 1000
+/** Upstream's: more streams than this on one connection wait, or clients open another one. */
+const MAX_CONCURRENT_STREAMS = 100
 const INITIAL_WINDOW_BYTES = 1024 * 1024
 
 /** Listens for HTTP/2 and HTTP/1.1 on one TLS port and hands every request to `onRequest`. */
@@ -41,15 +42,20 @@ export async function listen(
     maxSessionMemory: 512,
   })
   const connections = trackConnections(server)
+  const turns = new Turns()
   server.on('request', (request: Http2ServerRequest | IncomingMessage, response: unknown) => {
-    onRequest(new Http1Exchange(request as IncomingMessage, response as ServerResponse))
+    const exchange = new Http1Exchange(request as IncomingMessage, response as ServerResponse)
+    turns.take(request.socket, () => onRequest(exchange))
   })
   server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
     onRequest(upgradeExchange(request, socket, head))
   })
   // Listening for HTTP/1.1 requests made Node wrap every HTTP/2 stream too, which costs as much as serving it.
   server.removeAllListeners('stream')
-  server.on('stream', (stream, headers) => onRequest(new Http2Exchange(stream, headers)))
+  server.on('stream', (stream, headers) => {
+    const exchange = new Http2Exchange(stream, headers)
+    turns.take(stream.session ?? stream, () => onRequest(exchange))
+  })
   await bind(server, address)
   const bound = server.address() as AddressInfo
   return {
