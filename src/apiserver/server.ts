@@ -192,7 +192,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     paths: anyOf((path) => aggregator.paths(path), apiPaths({ discovery, metrics, openapi }), security.paths),
   }
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver', auditor)
-  await bootstrap(context.machinery, own, options)
+  const presence = await bootstrap(context.machinery, own, options)
   await Promise.all([
     security.bootstrap(own),
     keepFlowControlObjects({ feed, clock, signal: stop.signal, log }, router.flowControl, own),
@@ -220,6 +220,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       return { host: listener.host, port: listener.port }
     },
     async [Symbol.asyncDispose]() {
+      await presence?.[Symbol.asyncDispose]()
       stop.abort()
       await aggregator[Symbol.asyncDispose]()
       await Promise.all([

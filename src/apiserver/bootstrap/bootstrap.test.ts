@@ -22,7 +22,7 @@ const objects: KubernetesObject[] = [
   ...initialRoles(),
   ...initialFlowControlObjects(systemClock),
   ...localServices(kinds),
-  ...kubernetesEndpoints({ host: '192.0.2.1', port: 6443 }),
+  ...kubernetesEndpoints([{ host: '192.0.2.1', port: 6443 }]),
 ]
 
 function kindOf({ apiVersion, kind }: KubernetesObject): Kind {
@@ -36,10 +36,10 @@ describe('the objects that skip the long way of a write', () => {
   })
 })
 
-const open = (store: Store, host = '192.0.2.1') =>
+const open = (store: Store, host = '192.0.2.1', sharedStore = false) =>
   startApiServer({
     store,
-    sharedStore: true,
+    sharedStore,
     clock: systemClock,
     random: seededRandom(1),
     log: silentLogger,
@@ -51,7 +51,7 @@ const keysOf = async (store: Store) => (await store.list('/registry/')).entries
 
 test('two servers that start at once on one store make everything once', async () => {
   const store = await openMemoryStore()
-  const servers = await Promise.all([open(store), open(store)])
+  const servers = await Promise.all([open(store, '192.0.2.1', true), open(store, '192.0.2.1', true)])
   const items = await keysOf(store)
   const wanted = objects.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`)
   const found = items.map(({ value }) => JSON.parse(value.toString()) as KubernetesObject)

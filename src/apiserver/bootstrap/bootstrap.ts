@@ -12,6 +12,7 @@ import {
   kubernetesEndpoints,
   publishKubernetesEndpoints,
 } from './kubernetes-service.ts'
+import { keepServerLeases } from './server-leases.ts'
 
 export interface BootstrapOptions {
   readonly serviceCidrs: readonly string[]
@@ -20,8 +21,15 @@ export interface BootstrapOptions {
 
 const DEFAULT_PORT = 6443
 
-/** What every cluster has from its first moment on: most of it in one write, then the Service that leads here. */
-export async function bootstrap(machinery: Machinery, transport: Transport, options: BootstrapOptions): Promise<void> {
+/**
+ * What every cluster has from its first moment on: most of it in one write, then the Service that leads here. Where other
+ * servers share the store, it leads to all of them, as long as what this returns is not disposed.
+ */
+export async function bootstrap(
+  machinery: Machinery,
+  transport: Transport,
+  options: BootstrapOptions,
+): Promise<AsyncDisposable | undefined> {
   const { feed, kinds, clock } = machinery
   const { serviceCidrs, advertise } = options
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
@@ -31,10 +39,15 @@ export async function bootstrap(machinery: Machinery, transport: Transport, opti
     ...initialRoles(),
     ...initialFlowControlObjects(clock),
     ...localServices(kinds.list()),
-    ...(told ? kubernetesEndpoints(told) : []),
+    ...(told ? kubernetesEndpoints([told]) : []),
   ])
   await ensureKubernetesService(feed, transport, firstAddress(serviceCidrs[0]!), advertise?.port ?? DEFAULT_PORT)
-  if (told) await publishKubernetesEndpoints(feed, transport, told)
+  if (!told) return undefined
+  const publish = (servers: readonly Address[]) => publishKubernetesEndpoints(feed, transport, servers)
+  if (!machinery.sharedStore) return void (await publish([told]))
+  const leases = keepServerLeases(machinery, told, publish)
+  await leases.published
+  return leases
 }
 
 function isLoopbackHost(host: string): boolean {

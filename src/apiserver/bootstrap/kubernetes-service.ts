@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
 import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
@@ -44,29 +45,48 @@ export interface Address {
   readonly port: number
 }
 
-/** What the Service leads to. */
-export function kubernetesEndpoints({ host, port }: Address): KubernetesObject[] {
+/** What the Service leads to: the same for all who know of the same servers, whoever writes it. */
+export function kubernetesEndpoints(servers: readonly Address[]): KubernetesObject[] {
+  const sorted = [...servers].sort((a, b) => (a.host < b.host ? -1 : a.host > b.host ? 1 : a.port - b.port))
+  const byPort = groupByPort(sorted)
   const metadata = { name: NAME, namespace: NAMESPACE }
   const endpoints = {
     kind: 'Endpoints',
     apiVersion: 'v1',
     metadata: { ...metadata, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-    subsets: [{ addresses: [{ ip: host }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+    subsets: byPort.map(({ port, hosts }) => ({ addresses: hosts.map((ip) => ({ ip })), ports: [https(port)] })),
   }
+  // A slice has one set of ports: servers on another port than the first are in the Endpoints alone.
+  const { port, hosts } = byPort[0]!
+  const family = hosts[0]!.includes(':') ? 'IPv6' : 'IPv4'
   const slice = {
     kind: 'EndpointSlice',
     apiVersion: 'discovery.k8s.io/v1',
     metadata: { ...metadata, labels: { 'kubernetes.io/service-name': NAME } },
-    addressType: host.includes(':') ? 'IPv6' : 'IPv4',
-    endpoints: [{ addresses: [host], conditions: { ready: true } }],
-    ports: [{ name: 'https', port, protocol: 'TCP' }],
+    addressType: family,
+    endpoints: hosts
+      .filter((host) => host.includes(':') === (family === 'IPv6'))
+      .map((host) => ({ addresses: [host], conditions: { ready: true } })),
+    ports: [https(port)],
   }
   return [endpoints, slice]
 }
 
-/** Points the Service to this server, if it leads elsewhere. */
-export async function publishKubernetesEndpoints(feed: CacheFeed, transport: Transport, to: Address): Promise<void> {
-  const [endpoints, slice] = kubernetesEndpoints(to)
+const https = (port: number) => ({ name: 'https', port, protocol: 'TCP' })
+
+function groupByPort(servers: readonly Address[]): { port: number; hosts: string[] }[] {
+  const groups = new Map<number, string[]>()
+  for (const { host, port } of servers) getOrCreate(groups, port, () => []).push(host)
+  return [...groups].map(([port, hosts]) => ({ port, hosts }))
+}
+
+/** Points the Service to these servers, if it leads elsewhere. */
+export async function publishKubernetesEndpoints(
+  feed: CacheFeed,
+  transport: Transport,
+  servers: readonly Address[],
+): Promise<void> {
+  const [endpoints, slice] = kubernetesEndpoints(servers)
   await Promise.all([
     put(feed, transport, ENDPOINTS, endpoints!, 'subsets'),
     put(feed, transport, SLICES, slice!, 'endpoints', 'ports', 'addressType'),
