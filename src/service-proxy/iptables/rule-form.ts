@@ -3,7 +3,12 @@ import { addressBits, cidrOf, formatCIDR, parseCIDR, parseIP } from '../../base/
 import { parseRule, type RuleOption } from './rule-match.ts'
 
 export function ruleForm(rule: string): string {
-  return parseRule(rule).options.flatMap(formOf).sort().join(' ')
+  const forms: string[] = []
+  for (const option of parseRule(rule).options) {
+    const form = formOf(option)
+    if (form !== '') forms.push(form)
+  }
+  return forms.sort().join(' ')
 }
 
 /** Modules follow from their options; the rest of these is said by iptables-save alone, and always the same. */
@@ -12,9 +17,10 @@ const USUAL_REJECTS = new Set(['icmp-port-unreachable', 'icmp6-port-unreachable'
 /** The kernel keeps chances as fractions of 2^31. */
 const CHANCE_DIGITS = 6
 
-function formOf({ name, value, isNot }: RuleOption): string[] {
-  if (UNSAID.has(name)) return []
-  const say = (said: string, as = name) => [`${isNot ? '! ' : ''}${as} ${said}`]
+/** Empty if it says nothing. */
+function formOf({ name, value, isNot }: RuleOption): string {
+  if (UNSAID.has(name)) return ''
+  const say = (said: string, as = name) => `${isNot ? '! ' : ''}${as} ${said}`
   switch (name) {
     case '-s':
     case '-d':
@@ -28,13 +34,18 @@ function formOf({ name, value, isNot }: RuleOption): string[] {
     case '--ctstate':
       return say(value.split(',').sort().join())
     case '--reject-with':
-      return USUAL_REJECTS.has(value) ? [] : say(value)
+      return USUAL_REJECTS.has(value) ? '' : say(value)
     default:
       return say(value)
   }
 }
 
 function rangeForm(text: string): string {
+  // Nearly all of them.
+  if (!text.includes(':')) {
+    if (text.endsWith('/32')) return text
+    if (!text.includes('/')) return `${text}/32`
+  }
   const cidr = parseCIDR(text)
   if (cidr) return formatCIDR(cidr)
   const ip = parseIP(text)

@@ -33,8 +33,25 @@ export interface RuleOption {
 /** Options without a value. */
 const FLAGS = new Set(['--rcheck', '--reap', '--set', '--random-fully', '--rsource'])
 
+/** What is in quotes is one word. Without a regular expression: all rules of a node are read at once. */
+function wordsOf(text: string): string[] {
+  const words: string[] = []
+  for (let at = 0; at < text.length; ) {
+    if (text[at] === ' ') {
+      at++
+      continue
+    }
+    const start = text[at] === '"' ? at + 1 : at
+    const end = text.indexOf(start > at ? '"' : ' ', start)
+    const stop = end < 0 ? text.length : end
+    words.push(text.slice(start, stop))
+    at = stop + 1
+  }
+  return words
+}
+
 export function parseRule(text: string): ParsedRule {
-  const words = [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+  const words = wordsOf(text)
   const options: RuleOption[] = []
   let isNot = false
   for (let i = 0; i < words.length; i++) {
