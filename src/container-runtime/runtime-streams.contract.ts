@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { collect, type PodScratch } from './pod-scratch.contract.ts'
 import type { RuntimeAbilities } from './runtime.contract.ts'
@@ -65,7 +66,8 @@ export function streamContract(scratch: () => PodScratch, abilities: RuntimeAbil
     test('ends with its container', async () => {
       const { start, runtime } = scratch()
       const id = await start(FOREVER)
-      const session = await runtime.exec(id, { command: FOREVER, stdout: true })
+      const session = await runtime.exec(id, { command: sh('echo on; exec sleep 1000'), stdout: true })
+      await once(session.stdout!, 'data')
       await runtime.stopContainer(id, 0)
       expect(await session.exited).toBe(137)
     })
