@@ -71,9 +71,9 @@ it('finds a value valid exactly if nothing is to be said about it', () => {
       seen[isValid ? 'valid' : 'invalid']++
       expect(isValid).toBe(explainValues(tried, one, matches).length === 0)
     }),
-    { numRuns: 600 },
+    { numRuns: 1000 },
   )
-  expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(30)
+  expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(10)
 })
 
 it.each<[items: unknown[], isValid: boolean]>([
