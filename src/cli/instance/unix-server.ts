@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
+import { removeSocket } from '../../base/socket-path.ts'
 
 /** Serves a socket file that only this user may use; one that a dead process left there is replaced. */
 export async function serveSocketFile(path: string, serve: (socket: Socket) => void): Promise<AsyncDisposable> {
@@ -19,7 +20,7 @@ export async function serveSocketFile(path: string, serve: (socket: Socket) => v
       const closed = new Promise((resolve) => server.close(resolve))
       for (const socket of open) socket.destroy()
       await closed
-      await rm(path, { force: true })
+      removeSocket(path)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { removeSocket } from '../../base/socket-path.ts'
 
 export interface Rendezvous extends AsyncDisposable {
   /** sockaddr_un of where agents come to. */
@@ -53,7 +54,10 @@ export async function listenForAgents(path: string): Promise<Rendezvous> {
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         for (const { reject } of expected.values()) reject(new Error('closed'))
-        server.close(() => resolve())
+        server.close(() => {
+          removeSocket(path)
+          resolve()
+        })
         for (const socket of open) socket.destroy()
       }),
   }
