@@ -7,8 +7,13 @@ const enabled = new Set<FeatureGate>()
 
 export const isEnabled = (gate: FeatureGate): boolean => enabled.has(gate)
 
-export function enableFeatures(gates: readonly FeatureGate[]): void {
-  for (const gate of gates) enabled.add(gate)
+/** Returns how to take that back. */
+export function enableFeatures(gates: readonly FeatureGate[]): () => void {
+  const added = gates.filter((gate) => !enabled.has(gate))
+  for (const gate of added) enabled.add(gate)
+  return () => {
+    for (const gate of added) enabled.delete(gate)
+  }
 }
 
 /** Reads `ClusterTrustBundle=true,Other=false`; throws a sentence that tells what is wrong. */

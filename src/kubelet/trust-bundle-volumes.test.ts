@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { enableFeatures } from '../api/feature-gates.ts'
 import type { ClusterTrustBundleProjection } from '../api/generated/core-v1.ts'
 import { type ClusterTrustBundle, clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-bundle.ts'
@@ -8,7 +8,8 @@ import { systemClock } from '../base/clock.ts'
 import { loadCertificates } from '../cluster/certificates.ts'
 import { isReady, type Workbench, workbench } from './workbench.contract.ts'
 
-enableFeatures(['ClusterTrustBundle', 'ClusterTrustBundleProjection'])
+// Files of tests share a process.
+afterAll(enableFeatures(['ClusterTrustBundle', 'ClusterTrustBundleProjection']))
 
 const authority = async () => (await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })).ca.cert
 const [first, second, third] = await Promise.all([authority(), authority(), authority()])

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { enableFeatures } from '../../api/feature-gates.ts'
 import { clusterTrustBundleKind } from '../../api/kinds/certificates/cluster-trust-bundle.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -6,7 +6,8 @@ import { loadCertificates } from '../../cluster/certificates.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/control-plane.ts'
 import { clusterTrustBundlePublisherController } from './controller.ts'
 
-enableFeatures(['ClusterTrustBundle'])
+// Files of tests share a process.
+afterAll(enableFeatures(['ClusterTrustBundle']))
 
 const authority = async () => (await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })).ca.cert
 const [rootCertificate, old] = (await Promise.all([authority(), authority()])) as [string, string]
