@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { ConflictError, type Store } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import type { Address } from './kubernetes-service.ts'
 
 const PREFIX = '/masterleases/'
@@ -31,7 +31,9 @@ export function keepServerLeases(
   const key = `${PREFIX}${own.host}:${own.port}`
   let isOver = false
   const renew = async () => {
-    await write(store, key, Buffer.from(JSON.stringify({ ...own, expires: clock.now() + LIFETIME })))
+    const value = Buffer.from(JSON.stringify({ ...own, expires: clock.now() + LIFETIME }))
+    // Without a condition: nobody else writes this key.
+    await store.commit([], [{ key, value }])
     await publish(await alive(store, clock))
   }
   let last: Promise<void> = renew()
@@ -53,7 +55,7 @@ export function keepServerLeases(
       isOver = true
       await last.catch(() => {})
       try {
-        await write(store, key)
+        await store.commit([], [{ key }])
         const others = await alive(store, clock)
         if (others.length > 0) await publish(others)
       } catch (error) {
@@ -67,11 +69,4 @@ async function alive(store: Store, clock: Clock): Promise<Address[]> {
   const { entries } = await store.list(PREFIX)
   const leases = entries.map(({ value }) => JSON.parse(value.toString()) as Address & { expires: number })
   return leases.filter(({ expires }) => expires > clock.now()).map(({ host, port }) => ({ host, port }))
-}
-
-/** Nobody else writes this key. */
-async function write(store: Store, key: string, value?: Buffer): Promise<void> {
-  await store.commit([], [value ? { key, value } : { key }]).catch((error) => {
-    if (!(error instanceof ConflictError)) throw error
-  })
 }
