@@ -52,7 +52,11 @@ function send(session: ClientHttp2Session, request: FuzzRequest): Promise<Outcom
       if (request.abortAfter !== undefined) resolve('aborted')
       else reject(error)
     })
-    stream.on('close', () => request.abortAfter !== undefined && done('aborted'))
+    stream.on('close', () => {
+      if (request.abortAfter !== undefined) return done('aborted')
+      clearTimeout(timer)
+      reject(new Error(`closed with ${stream.rstCode} before an end`))
+    })
     if (request.body === undefined) return
     if (request.abortAfter === undefined) return void stream.end(request.body)
     stream.write(Buffer.from(request.body ?? '').subarray(0, request.abortAfter), () => stream.close(8))

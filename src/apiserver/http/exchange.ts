@@ -96,6 +96,9 @@ function readAll(source: ServerHttp2Stream | IncomingMessage, clock: Clock): Pro
     }
     const timer = clock.after(BODY_TIMEOUT_MS, () => finish(() => timeout('the request body did not arrive in time')))
     timer.unref()
+    // An empty body that came in a frame of its own has ended already, and says so only once.
+    if (source.readableEnded) return finish()
+    if (source.destroyed) return finish(() => badRequest('the request was aborted'))
     source.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (isDone) return
