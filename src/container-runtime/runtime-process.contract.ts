@@ -1,4 +1,5 @@
 import { readFileSync, renameSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { PodScratch } from './pod-scratch.contract.ts'
 import type { RuntimeAbilities } from './runtime.contract.ts'
@@ -101,6 +102,14 @@ export function processContract(scratch: () => PodScratch, abilities: RuntimeAbi
   })
 
   describe('logs', () => {
+    /** A container that has written all this. Where the last may be lost it has not ended. */
+    const written = async ({ run, start, output }: PodScratch, script: string, all: string): Promise<string> => {
+      if (!abilities.losesLastOutput) return (await run(sh(script))).id
+      const id = await start(sh(`${script}; exec sleep 1000`))
+      await expect.poll(async () => (await output(id)).length, { timeout: 20_000 }).toBe(all.length)
+      return id
+    }
+
     test('are in CRI format', async () => {
       const { runtime, run } = scratch()
       const { id } = await run(sh('echo out; echo err >&2; printf unfinished'))
@@ -113,17 +122,19 @@ export function processContract(scratch: () => PodScratch, abilities: RuntimeAbi
     })
 
     test('hold all of a long line, in pieces of at most 16 KiB', async () => {
-      const { runtime, run, output } = scratch()
-      const { id } = await run(sh('head -c 100000 /dev/zero | tr "\\0" x; echo; echo end'))
-      expect(await output(id)).toBe(`${'x'.repeat(100_000)}\nend\n`)
-      const lines = readFileSync((await runtime.containerStatus(id)).logPath, 'utf8').split('\n')
+      const pod = scratch()
+      const all = `${'x'.repeat(100_000)}\nend\n`
+      const id = await written(pod, 'head -c 100000 /dev/zero | tr "\\0" x; echo; echo end', all)
+      expect(await pod.output(id)).toBe(all)
+      const lines = readFileSync((await pod.runtime.containerStatus(id)).logPath, 'utf8').split('\n')
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(16 * 1024 + 60)
     })
 
     test('take a flood without loss', async () => {
-      const { output } = await scratch().run(sh('seq 1 50000'))
-      expect(output.split('\n')).toHaveLength(50_001)
-      expect(output.endsWith('\n49999\n50000\n')).toBe(true)
+      const pod = scratch()
+      const all = Array.from({ length: 50_000 }, (_, i) => `${i + 1}\n`).join('')
+      const id = await written(pod, 'seq 1 50000', all)
+      expect(await pod.output(id)).toBe(all)
     })
 
     test('go on in a new file after rotation', async () => {
@@ -142,10 +153,18 @@ export function processContract(scratch: () => PodScratch, abilities: RuntimeAbi
 
   describe.skipIf(!abilities.limits)('limits', () => {
     test('too much memory is OOMKilled, which is not the same as killed', async () => {
-      const { run } = scratch()
+      const { run, runtime } = scratch()
       const hog = sh('dd if=/dev/zero of=/dev/null bs=200M count=1')
-      const { status } = await run(hog, { resources: { memoryLimitBytes: 32 << 20, memorySwapLimitBytes: 32 << 20 } })
-      expect(status).toMatchObject({ reason: 'OOMKilled', exitCode: 137 })
+      const resources = { memoryLimitBytes: 32 << 20, memorySwapLimitBytes: 32 << 20 }
+      const reasons: (string | undefined)[] = []
+      for (let i = 0; i < (abilities.missesOutOfMemory ? 5 : 1) && !reasons.includes('OOMKilled'); i++) {
+        const { id, status } = await run(hog, { resources })
+        expect(status.exitCode).toBe(137)
+        // Told late by some.
+        if (abilities.missesOutOfMemory) await setTimeout(500)
+        reasons.push((await runtime.containerStatus(id)).reason)
+      }
+      expect(reasons.at(-1)).toBe('OOMKilled')
     })
 
     test('a fork bomb ends at the limit, and can be stopped', async () => {

@@ -17,6 +17,10 @@ export interface RuntimeAbilities {
   readonly users: boolean
   /** A folder for a volume that is not there is made, as containerd does. */
   readonly makesVolumes?: boolean
+  /** containerd before 1.6.22 closes the pipes of a container that ended, whatever is still in them. */
+  readonly losesLastOutput?: boolean
+  /** containerd's shim looks for the cause once a container has ended; it may be too late, and find its cgroup gone. */
+  readonly missesOutOfMemory?: boolean
 }
 
 export function containerRuntimeContract(

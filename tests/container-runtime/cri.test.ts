@@ -15,6 +15,14 @@ asRoot('containerd through CRI', () => {
         [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose](),
       }
     },
-    { processes: true, network: true, limits: true, users: true, makesVolumes: true },
+    {
+      processes: true,
+      network: true,
+      limits: true,
+      users: true,
+      makesVolumes: true,
+      losesLastOutput: true,
+      missesOutOfMemory: true,
+    },
   )
 })

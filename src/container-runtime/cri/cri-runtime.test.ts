@@ -9,6 +9,7 @@ import { silentLogger } from '../../base/log.ts'
 import { startCriRuntime } from '../cri-runtime.ts'
 import { containerConfig, sandboxConfig } from '../pod-configs.contract.ts'
 import type { ContainerEvent, ContainerRuntime } from '../runtime.ts'
+import { TaskEvent } from './messages/runtime.ts'
 import { METHOD } from './methods.ts'
 import { slicePath } from './pod-cgroups.ts'
 
@@ -27,7 +28,11 @@ const EMPTY: Answers = {
 }
 
 /** A CRI server on a socket of its own that answers what it is given, and UNIMPLEMENTED to all else. */
-async function fake(answers: Answers, onEvents?: (emit: Emit) => void): Promise<ContainerRuntime> {
+async function fake(
+  answers: Answers,
+  onEvents?: (emit: Emit) => void,
+  source: 'containerEvents' | 'subscribe' = 'containerEvents',
+): Promise<ContainerRuntime> {
   const folder = mkdtempSync(path.join(tmpdir(), 'sampan-cri-'))
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
   const server = new Server()
@@ -53,7 +58,7 @@ async function fake(answers: Answers, onEvents?: (emit: Emit) => void): Promise<
       }
     }
     const stream = (call: ServerWritableStream<unknown, unknown>) => {
-      if (name === 'containerEvents' && onEvents) onEvents((event) => call.write(event))
+      if (name === source && onEvents) onEvents((event) => call.write(event))
       else call.emit('error', { code: status.UNIMPLEMENTED, details: 'unknown method' })
     }
     server.addService({ [name]: method } as never, { [name]: isStream ? stream : unary } as never)
@@ -95,6 +100,31 @@ test("CRI's own events are told, each step once", async () => {
   for (const type of [0, 1, 1, 2, 3, 2]) event(type)
   await expect.poll(() => seen.map(({ type }) => type)).toEqual(['CREATED', 'STARTED', 'STOPPED', 'DELETED'])
   expect(seen[0]).toEqual({ type: 'CREATED', containerId: 'c', sandboxId: 's' })
+})
+
+test('a container that is told late to have been out of memory is told of again', async () => {
+  let emit: Emit = () => {}
+  const runtime = await fake(
+    {
+      containerStatus: () => ({ status: { id: 'c', state: 2, exit_code: 137, reason: 'Error' } }),
+      listContainers: () => ({ containers: [{ id: 'c', pod_sandbox_id: 's', state: 1 }] }),
+    },
+    (told) => {
+      emit = told
+    },
+    'subscribe',
+  )
+  const seen = await eventsOf(runtime)
+  const task = (topic: string, event: object) =>
+    emit({ namespace: 'k8s.io', topic, event: { type_url: '', value: TaskEvent.encode(event) } })
+  const reason = async () => (await runtime.containerStatus('c')).reason
+  await expect.poll(() => emit.length).toBe(1)
+  task('/tasks/exit', { container_id: 'c', id: 'c' })
+  await expect.poll(() => seen.length).toBe(1)
+  expect(await reason()).toBe('Error')
+  task('/tasks/oom', { container_id: 'c' })
+  await expect.poll(() => seen.map(({ type }) => type)).toEqual(['STOPPED', 'STOPPED'])
+  expect(await reason()).toBe('OOMKilled')
 })
 
 test('without any events lists tell what has changed', async () => {

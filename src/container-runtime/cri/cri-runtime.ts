@@ -194,7 +194,9 @@ export class CriRuntime implements ContainerRuntime {
       this.#connection.call(METHOD.containerStatus, { container_id: id }),
       this.#sandboxOf(id),
     ])
-    return containerStatusOf(status ?? {}, sandboxId)
+    const found = containerStatusOf(status ?? {}, sandboxId)
+    const isOutOfMemory = found.state === 'EXITED' && this.#events.wasOutOfMemory(id)
+    return isOutOfMemory ? { ...found, reason: 'OOMKilled' } : found
   }
 
   async listContainers({ id, sandboxId, state, labels }: ContainerFilter = {}): Promise<readonly Container[]> {

@@ -5,7 +5,7 @@ import type { ContainerEvent, ContainerEventType } from '../runtime.ts'
 import type { Connection } from './connection.ts'
 import { isUnimplemented, unlessMissing } from './errors.ts'
 import { CONTAINER_STATES } from './messages/container.ts'
-import { EVENT_TYPES, TaskExit } from './messages/runtime.ts'
+import { EVENT_TYPES, TaskEvent } from './messages/runtime.ts'
 import { SANDBOX_STATES } from './messages/sandbox.ts'
 import { METHOD } from './methods.ts'
 
@@ -22,6 +22,8 @@ const RANK: Readonly<Record<ContainerEventType, number>> = { CREATED: 0, STARTED
 const TYPE_OF_STATE = { CREATED: 'CREATED', RUNNING: 'STARTED', EXITED: 'STOPPED', UNKNOWN: 'STOPPED' } as const
 const TYPE_OF_SANDBOX = { READY: 'STARTED', NOTREADY: 'STOPPED' } as const
 const CONTAINERD_NAMESPACE = 'k8s.io'
+const EXIT = '/tasks/exit'
+const OUT_OF_MEMORY = '/tasks/oom'
 const RELIST_EVERY = 1000
 /** A stream may have lost something without saying so. */
 const REPAIR_EVERY = 60_000
@@ -42,6 +44,7 @@ export class CriEvents {
   readonly #following: Promise<void>
   /** Ids are never used again; lists and streams may still name those that are gone. */
   readonly #deleted = new Set<string>()
+  readonly #outOfMemory = new Set<string>()
   #lastList = 0
 
   private constructor(options: EventsOptions) {
@@ -64,6 +67,11 @@ export class CriEvents {
     return this.#known.get(containerId)?.sandboxId
   }
 
+  /** Whether the kernel killed one of its processes for want of memory. */
+  wasOutOfMemory(containerId: string): boolean {
+    return this.#outOfMemory.has(containerId)
+  }
+
   containersOf(sandboxId: string): string[] {
     return [...this.#known].flatMap(([id, one]) => (one.sandboxId === sandboxId && id !== sandboxId ? [id] : []))
   }
@@ -80,6 +88,7 @@ export class CriEvents {
 
   #forget(containerId: string): void {
     this.#known.delete(containerId)
+    this.#outOfMemory.delete(containerId)
     this.#deleted.add(containerId)
     for (const oldest of this.#deleted) {
       if (this.#deleted.size <= REMEMBERED) break
@@ -133,14 +142,23 @@ export class CriEvents {
   /** Only ends are told: all else is done by calls from here. */
   async *#fromContainerd(signal: AbortSignal): AsyncGenerator<void> {
     const headers = { 'containerd-namespace': CONTAINERD_NAMESPACE }
-    const filters = [`namespace==${CONTAINERD_NAMESPACE},topic=="/tasks/exit"`]
-    for await (const { event } of this.#options.connection.stream(METHOD.subscribe, { filters }, { signal, headers })) {
-      const { container_id: id = '', id: process } = TaskExit.decode(event?.value ?? Buffer.alloc(0))
+    const filters = [EXIT, OUT_OF_MEMORY].map((topic) => `namespace==${CONTAINERD_NAMESPACE},topic=="${topic}"`)
+    const stream = this.#options.connection.stream(METHOD.subscribe, { filters }, { signal, headers })
+    for await (const { topic, event } of stream) {
+      const { container_id: id = '', id: process } = TaskEvent.decode(event?.value ?? Buffer.alloc(0))
       const sandboxId = this.sandboxOf(id)
+      if (sandboxId !== undefined && topic === OUT_OF_MEMORY) this.#ranOutOfMemory(id, sandboxId)
       // Commands run by exec have another id than their container.
-      if (process === id && sandboxId !== undefined) void this.#ended(id, sandboxId).catch(() => {})
+      else if (sandboxId !== undefined && process === id) void this.#ended(id, sandboxId).catch(() => {})
       yield
     }
+  }
+
+  /** Nothing orders this before the end of the container: whoever was told of that is told again, now with the reason. */
+  #ranOutOfMemory(containerId: string, sandboxId: string): void {
+    this.#outOfMemory.add(containerId)
+    if (this.#known.get(containerId)?.rank === RANK.STOPPED)
+      this.#stream.emit({ type: 'STOPPED', containerId, sandboxId })
   }
 
   async *#fromLists(signal: AbortSignal): AsyncGenerator<void> {

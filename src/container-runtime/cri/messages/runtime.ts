@@ -106,4 +106,5 @@ export const ImageFsInfoResponse = message({ image_filesystems: many(1, Filesyst
 const Any = message({ type_url: text(1), value: bytes(2) })
 export const SubscribeRequest = message({ filters: texts(1) })
 export const EventEnvelope = message({ namespace: text(2), topic: text(3), event: one(4, Any) })
-export const TaskExit = message({ container_id: text(1), id: text(2) })
+/** TaskExit; TaskOOM has the container's id alone. */
+export const TaskEvent = message({ container_id: text(1), id: text(2) })
