@@ -3,8 +3,9 @@ import { CelError, type CelValue } from '../cel/values.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import type { ClaimCompiler, ClaimExpression, Claims } from './claim-expressions.ts'
 import type { JwtConfiguration, PrefixedClaimOrExpression, ValidationExpression } from './configuration.ts'
-import { type Algorithm, decodeJwt, isSignedBy } from './jwt.ts'
-import { OidcKeys } from './oidc-keys.ts'
+import { DistributedClaim } from './distributed-claims.ts'
+import { IssuerTokens } from './issuer-tokens.ts'
+import { type Algorithm, decodeJwt } from './jwt.ts'
 import { forServer, InvalidToken, type TokenAuthenticator } from './token.ts'
 
 export interface JwtContext {
@@ -19,33 +20,24 @@ export interface JwtContext {
 
 /** Believes the tokens of one issuer. The configuration has been checked. */
 export function jwtTokens(configuration: JwtConfiguration, context: JwtContext): TokenAuthenticator {
-  const { issuer } = configuration
+  const { issuer, claimMappings } = configuration
   const { clock, serverAudiences, algorithms } = context
-  const keys = new OidcKeys(issuer, clock)
+  const terms = { clock, audiences: issuer.audiences, algorithms }
+  const tokens = new IssuerTokens(issuer, terms)
+  const groups = claimMappings.groups?.claim
+  const distributed = groups ? new DistributedClaim(groups, issuer, terms) : undefined
   const identify = identityReader(configuration, context)
   return {
     async authenticate(token, audiences) {
       const jwt = decodeJwt(token)
       if (!jwt || jwt.claims.iss !== issuer.url) return undefined
-      const { kid } = jwt.header
-      const known = await keys.forId(typeof kid === 'string' ? kid : undefined)
-      const usable = algorithms ? known.filter(({ algorithm }) => algorithms.includes(algorithm)) : known
-      if (!isSignedBy(jwt, usable)) throw new InvalidToken('oidc: verify token: failed to verify signature')
-      checkLife(jwt.claims, issuer.audiences, clock.now())
-      return forServer(identify(jwt.claims), serverAudiences, audiences)
+      const claims = await tokens.verify(jwt).catch((error) => {
+        throw error instanceof InvalidToken ? new InvalidToken(`oidc: verify token: ${error.message}`) : error
+      })
+      const all = distributed ? await distributed.expand(claims) : claims
+      return forServer(identify(all), serverAudiences, audiences)
     },
   }
-}
-
-function checkLife({ aud, exp, nbf }: Claims, audiences: readonly string[], now: number): void {
-  const given = Array.isArray(aud) ? aud : [aud]
-  if (!audiences.some((audience) => given.includes(audience)))
-    throw new InvalidToken(
-      `oidc: verify token: expected audience in ${JSON.stringify(audiences)} got ${JSON.stringify(aud)}`,
-    )
-  if (typeof exp !== 'number' || exp * 1000 <= now) throw new InvalidToken('oidc: verify token: token is expired')
-  if (typeof nbf === 'number' && nbf * 1000 > now + 60_000)
-    throw new InvalidToken('oidc: verify token: token is not valid yet')
 }
 
 /** Makes a user of claims, or says why not. */

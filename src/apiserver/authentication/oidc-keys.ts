@@ -1,15 +1,13 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import { request } from 'node:https'
 import type { Clock } from '../../base/clock.ts'
+import { httpsGet } from './https-get.ts'
 import { algorithmsOf, type TokenKey } from './jwt.ts'
 import { InvalidToken } from './token.ts'
 
 /** Keys are asked for again if a token names one that is not known, but not more often than this. */
 const MIN_REFRESH_MS = 10_000
-const TIMEOUT_MS = 10_000
-const MAX_ANSWER_BYTES = 1024 * 1024
 
-interface KeyIssuer {
+export interface KeyIssuer {
   readonly url: string
   /** Where its discovery document is, if not below its URL. */
   readonly discoveryURL?: string
@@ -53,39 +51,12 @@ export class OidcKeys {
       const { keys } = (await this.#get(document.jwks_uri)) as { keys?: unknown }
       this.#keys = Array.isArray(keys) ? keys.flatMap(keyOf) : []
     } catch (error) {
-      throw new InvalidToken(
-        `oidc: cannot get the keys of the provider: ${error instanceof Error ? error.message : error}`,
-      )
+      throw new InvalidToken(`cannot get the keys of the provider: ${error instanceof Error ? error.message : error}`)
     }
   }
 
-  #get(url: string): Promise<unknown> {
-    if (!url.startsWith('https://')) throw new Error(`${url} must be reached by https`)
-    const { certificateAuthority: ca } = this.#issuer
-    return new Promise((resolve, reject) => {
-      const asking = request(url, { agent: false, timeout: TIMEOUT_MS, ...(ca && { ca }) }, (response) => {
-        const parts: Buffer[] = []
-        let size = 0
-        response.on('data', (part: Buffer) => {
-          size += part.length
-          if (size > MAX_ANSWER_BYTES) asking.destroy(new Error('the answer is too large'))
-          else parts.push(part)
-        })
-        response.on('error', reject)
-        response.on('end', () => {
-          if (response.statusCode !== 200)
-            return reject(new Error(`${url} answered with status ${response.statusCode}`))
-          try {
-            resolve(JSON.parse(Buffer.concat(parts).toString()))
-          } catch (error) {
-            reject(error)
-          }
-        })
-      })
-      asking.on('timeout', () => asking.destroy(new Error(`${url} did not answer in time`)))
-      asking.on('error', reject)
-      asking.end()
-    })
+  async #get(url: string): Promise<unknown> {
+    return JSON.parse(await httpsGet(url, { ca: this.#issuer.certificateAuthority }))
   }
 }
 

@@ -24,11 +24,18 @@ export class Provider implements AsyncDisposable {
   readonly #server: Server
   readonly #keys: ReturnType<typeof keyPairOf>
   readonly #issuer: string | undefined
+  /** What its endpoints of claims answer, by path, and the token they want. */
+  readonly claims = new Map<string, { readonly body: string; readonly token?: string; readonly status?: number }>()
 
   private constructor(certificates: ServerCertificates, { key = newKey(), issuer }: ProviderOptions) {
     this.#keys = keyPairOf(key)
     this.#issuer = issuer
     this.#server = createServer(certificates.server, (incoming, response) => {
+      const held = this.claims.get(incoming.url ?? '')
+      if (held) {
+        const isAllowed = !held.token || incoming.headers.authorization === `Bearer ${held.token}`
+        return response.writeHead(isAllowed ? (held.status ?? 200) : 401).end(held.body)
+      }
       const parts: Buffer[] = []
       incoming.on('data', (part: Buffer) => parts.push(part))
       incoming.on('end', () => response.end(JSON.stringify(this.#answer(incoming.url ?? '', Buffer.concat(parts)))))
