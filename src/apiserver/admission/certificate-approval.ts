@@ -9,6 +9,7 @@ import { mayActForSigner } from './signer-permission.ts'
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateApproval',
+    resources: ['certificatesigningrequests.certificates.k8s.io'],
     async validate(request) {
       if (request.operation !== 'UPDATE' || request.subresource !== 'approval' || !isSigningRequest(request.kind))
         return

@@ -9,6 +9,7 @@ export const isSigningRequest = ({ group, plural }: Kind) =>
 /** Who asks for a certificate is what the server knows of them, never what they say of themselves. */
 export const certificateRequester: AdmissionPlugin = {
   name: 'CertificateRequester',
+  resources: ['certificatesigningrequests.certificates.k8s.io'],
   admit({ operation, kind, draft, user }) {
     if (operation !== 'CREATE' || !isSigningRequest(kind)) return
     const request = draft as CertificateSigningRequest

@@ -10,6 +10,7 @@ import { mayActForSigner } from './signer-permission.ts'
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateSigning',
+    resources: ['certificatesigningrequests.certificates.k8s.io'],
     async validate({ operation, subresource, kind, draft, old, user, name }) {
       if (operation !== 'UPDATE' || subresource !== 'status' || !isSigningRequest(kind)) return
       const [now, before] = [draft as CertificateSigningRequest, old as CertificateSigningRequest]

@@ -10,6 +10,7 @@ const MASTERS = 'system:masters'
 /** Nobody asks for a certificate that makes them almighty. */
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: 'CertificateSubjectRestriction',
+  resources: ['certificatesigningrequests.certificates.k8s.io'],
   validate({ operation, kind, subresource, draft, name }) {
     if (operation !== 'CREATE' || !isSigningRequest(kind) || subresource !== '' || !draft) return
     const { spec } = draft as CertificateSigningRequest

@@ -1,32 +1,49 @@
 import { beginsAgain } from './matching/reinvocation.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
+interface Asked {
+  readonly admitting: readonly AdmissionPlugin[]
+  readonly validating: readonly AdmissionPlugin[]
+}
+
 /**
  * The plugins in their order: first all that may change the object, then all that may only refuse it. Those that have
- * nothing to wait for are not waited for.
+ * nothing to wait for are not waited for, and those that have nothing to say about a kind are not asked.
  */
 export class AdmissionChain {
-  readonly #admitting: readonly AdmissionPlugin[]
-  readonly #validating: readonly AdmissionPlugin[]
+  readonly #plugins: readonly AdmissionPlugin[]
+  readonly #byKind = new WeakMap<AdmissionRequest['kind'], Asked>()
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#admitting = plugins.filter((plugin) => plugin.admit)
-    this.#validating = plugins.filter((plugin) => plugin.validate)
+    this.#plugins = plugins
   }
 
   /** What was changed from outside is seen by all once more. */
   admit(request: AdmissionRequest): void | Promise<void> {
-    const pending = inOrder(this.#admitting, 'admit', request)
+    const pending = inOrder(this.#asked(request).admitting, 'admit', request)
     if (pending) return pending.then(() => this.#admitAgain(request))
     return this.#admitAgain(request)
   }
 
   #admitAgain(request: AdmissionRequest): void | Promise<void> {
-    if (beginsAgain(request)) return inOrder(this.#admitting, 'admit', request)
+    if (beginsAgain(request)) return inOrder(this.#asked(request).admitting, 'admit', request)
   }
 
   validate(request: AdmissionRequest): void | Promise<void> {
-    return inOrder(this.#validating, 'validate', request)
+    return inOrder(this.#asked(request).validating, 'validate', request)
+  }
+
+  #asked({ kind }: AdmissionRequest): Asked {
+    const known = this.#byKind.get(kind)
+    if (known) return known
+    const resource = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`
+    const plugins = this.#plugins.filter(({ resources }) => !resources || resources.includes(resource))
+    const asked = {
+      admitting: plugins.filter((plugin) => plugin.admit),
+      validating: plugins.filter((plugin) => plugin.validate),
+    }
+    this.#byKind.set(kind, asked)
+    return asked
   }
 }
 

@@ -12,6 +12,7 @@ type Bundle = KubernetesObject & { readonly spec?: { readonly signerName?: strin
 export function clusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'ClusterTrustBundleAttest',
+    resources: ['clustertrustbundles.certificates.k8s.io'],
     async validate({ operation, kind, draft, old, user, name }) {
       if (kind.plural !== BUNDLES.resource || kind.group !== BUNDLES.group || !draft) return
       const signerName = (draft as Bundle).spec?.signerName

@@ -15,6 +15,7 @@ export function defaultIngressClass(classes: Lister<IngressClass>): AdmissionPlu
   }
   return {
     name: 'DefaultIngressClass',
+    resources: ['ingresses.networking.k8s.io'],
     admit({ operation, kind, subresource, draft }) {
       if (kind.plural !== 'ingresses' || kind.group !== 'networking.k8s.io') return
       if (operation !== 'CREATE' || subresource !== '' || !draft) return

@@ -18,6 +18,7 @@ export function defaultStorageClass(classes: Lister<StorageClass>): AdmissionPlu
   }
   return {
     name: 'DefaultStorageClass',
+    resources: ['persistentvolumeclaims'],
     admit({ operation, kind, subresource, draft }) {
       if (kind.plural !== 'persistentvolumeclaims' || kind.group !== '') return
       if (operation !== 'CREATE' || subresource !== '' || !draft) return

@@ -7,6 +7,7 @@ const SECONDS = 300
 /** A pod stays for five minutes on a node that is not ready or not reachable, unless it says itself how long. */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
+  resources: ['pods'],
   admit({ operation, kind, subresource, draft }) {
     if (kind.plural !== 'pods' || kind.group !== '' || subresource !== '') return
     if (operation !== 'CREATE' && operation !== 'UPDATE') return

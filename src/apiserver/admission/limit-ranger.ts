@@ -12,22 +12,29 @@ const POD_LEVEL = ['cpu', 'memory']
 
 /** Containers get the amounts of the namespace's LimitRanges where they name none; then all must be within them. */
 export function limitRanger(limitRanges: Lister<LimitRange>): AdmissionPlugin {
-  const setDefaults = async ({ draft, namespace, operation }: AdmissionRequest) => {
+  const setDefaults = ({ draft, operation }: AdmissionRequest, ranges: readonly LimitRange[]) => {
     const pod = draft as Pod
     let changed = false
-    for (const range of await limitRanges.list(namespace)) changed = defaultResources(pod, range) || changed
+    for (const range of ranges) changed = defaultResources(pod, range) || changed
     if (changed && operation === 'CREATE') pod.status = { ...pod.status, qosClass: qosClass(pod.spec!) }
   }
-  const mustKeepLimits = async ({ kind, draft, namespace, name }: AdmissionRequest) => {
-    for (const range of await limitRanges.list(namespace)) {
+  const mustKeepLimits = ({ kind, draft, name }: AdmissionRequest, ranges: readonly LimitRange[]) => {
+    for (const range of ranges) {
       const broken = kind.plural === 'pods' ? brokenByPod(draft as Pod, range) : brokenByClaim(draft!, range)
       if (broken.length > 0) throw forbiddenAccess({ group: '', resource: kind.plural }, name, together(broken))
     }
   }
+  const withRanges = (request: AdmissionRequest, work: typeof setDefaults) => {
+    const ranges = limitRanges.list(request.namespace)
+    if (ranges instanceof Promise) return ranges.then((found) => work(request, found))
+    work(request, ranges)
+  }
   return {
     name: 'LimitRanger',
-    admit: (request) => (isLimited(request) && request.kind.plural === 'pods' ? setDefaults(request) : undefined),
-    validate: (request) => (isLimited(request) ? mustKeepLimits(request) : undefined),
+    resources: ['pods', 'persistentvolumeclaims'],
+    admit: (request) =>
+      isLimited(request) && request.kind.plural === 'pods' ? withRanges(request, setDefaults) : undefined,
+    validate: (request) => (isLimited(request) ? withRanges(request, mustKeepLimits) : undefined),
   }
 }
 

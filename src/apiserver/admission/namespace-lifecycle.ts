@@ -1,5 +1,6 @@
 import { ApiError, forbiddenAccess, objectNotFound } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import type { Lister } from './lister.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
 /** Without these a cluster does not work. */
@@ -9,25 +10,24 @@ const IMMORTAL = new Set(['default', 'kube-system', 'kube-public'])
  * Nothing is created in a namespace that does not exist or is going away, and the namespaces the cluster itself
  * lives in are not deleted.
  */
-export function namespaceLifecycle(find: (name: string) => Promise<KubernetesObject | undefined>): AdmissionPlugin {
+export function namespaceLifecycle(namespaces: Pick<Lister<KubernetesObject>, 'get'>): AdmissionPlugin {
   return {
     name: 'NamespaceLifecycle',
-    async admit(request) {
+    admit(request) {
       const isNamespace = request.kind.group === '' && request.kind.plural === 'namespaces'
       if (isNamespace && request.operation === 'DELETE' && IMMORTAL.has(request.name)) {
         throw forbiddenAccess({ group: '', resource: 'namespaces' }, request.name, 'this namespace may not be deleted')
       }
-      if (request.operation === 'CREATE' && request.namespace !== '' && !isNamespace) await mustBeAlive(request, find)
+      if (request.operation !== 'CREATE' || request.namespace === '' || isNamespace) return
+      const found = namespaces.get(request.namespace)
+      if (found instanceof Promise) return found.then((namespace) => mustBeAlive(request, namespace))
+      mustBeAlive(request, found)
     },
   }
 }
 
-async function mustBeAlive(
-  request: AdmissionRequest,
-  find: (name: string) => Promise<KubernetesObject | undefined>,
-): Promise<void> {
+function mustBeAlive(request: AdmissionRequest, found: KubernetesObject | undefined): void {
   const { namespace, kind } = request
-  const found = await find(namespace)
   if (!found) throw objectNotFound({ group: '', resource: 'namespaces' }, namespace)
   if (!found.metadata.deletionTimestamp) return
   const ref = { group: kind.group, resource: kind.plural }

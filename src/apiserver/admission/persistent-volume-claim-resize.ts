@@ -24,6 +24,7 @@ export function persistentVolumeClaimResize(classes: Lister<StorageClass>): Admi
   }
   return {
     name: 'PersistentVolumeClaimResize',
+    resources: ['persistentvolumeclaims'],
     validate({ operation, kind, subresource, name, draft, old }) {
       if (operation !== 'UPDATE' || kind.plural !== CLAIMS.resource || kind.group !== '' || subresource !== '') return
       if (compareQuantities(sizeOf(draft!), sizeOf(old!)) > 0) return mustBeResizable(name, draft!, old!)

@@ -35,6 +35,8 @@ export interface AdmissionRequest {
 /** One file per plugin, listed in order in `plugins.ts`. All `admit`s run first, then all `validate`s. */
 export interface AdmissionPlugin {
   readonly name: string
+  /** As `plural.group`: the only resources it ever has a say in; all if absent. Writes of others go past it. */
+  readonly resources?: readonly string[]
   /** May change the draft. Throws `ApiError` to refuse. */
   admit?(request: AdmissionRequest): Promise<void> | void
   /** May only refuse. */

@@ -1,5 +1,6 @@
 import type { LimitRange, Namespace, Node, Pod } from '../../api/generated/core-v1.ts'
 import type { IngressClass } from '../../api/generated/networking-v1.ts'
+import type { RuntimeClass } from '../../api/generated/node-v1.ts'
 import type { PriorityClass } from '../../api/generated/scheduling-v1.ts'
 import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
@@ -55,13 +56,9 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
   const { clock, random, authorizer, enable = [], disable = [], extensions = [] } = options
   const lister = <T extends KubernetesObject>(group: string, plural: string): Lister<T> =>
     cacheLister(feed, storagePrefix({ group, plural }))
-  const finder = (group: string, plural: string) => {
-    const objects = lister(group, plural)
-    return async (name: string) => objects.get(name)
-  }
   const storageClasses = lister<StorageClass>('storage.k8s.io', 'storageclasses')
   const all = [
-    namespaceLifecycle(finder('', 'namespaces')),
+    namespaceLifecycle(lister<Namespace>('', 'namespaces')),
     limitRanger(lister<LimitRange>('', 'limitranges')),
     serviceAccount(cachedServiceAccounts(feed, clock), random),
     nodeRestriction({ pods: lister<Pod>('', 'pods'), nodes: lister<Node>('', 'nodes') }),
@@ -76,7 +73,7 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
     storageObjectInUseProtection,
     ownerReferencesPermissionEnforcement(authorizer, options.findKind),
     persistentVolumeClaimResize(storageClasses),
-    runtimeClass(finder('node.k8s.io', 'runtimeclasses')),
+    runtimeClass(lister<RuntimeClass>('node.k8s.io', 'runtimeclasses')),
     certificateRequester,
     certificateApproval(authorizer),
     certificateSigning(authorizer),

@@ -8,6 +8,7 @@ const COPIED = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']
 export function podTopologyLabels(nodes: Lister<Node>): AdmissionPlugin {
   return {
     name: 'PodTopologyLabels',
+    resources: ['pods'],
     admit({ operation, kind, subresource, draft }) {
       if (operation !== 'CREATE' || kind.plural !== 'pods' || kind.group !== '' || !draft) return
       const nodeName = nodeNameIn(draft, subresource)

@@ -21,6 +21,7 @@ export function priority(classes: Lister<PriorityClass>): AdmissionPlugin {
   }
   return {
     name: 'Priority',
+    resources: ['pods', 'priorityclasses.scheduling.k8s.io'],
     admit({ operation, kind, subresource, draft, old, name }) {
       if (kind.plural !== 'pods' || kind.group !== '' || subresource !== '') return
       const spec = (draft as Pod | undefined)?.spec

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { PodSpec } from '../../api/generated/core-v1.ts'
+import type { RuntimeClass } from '../../api/generated/node-v1.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { runtimeClass } from './runtime-class.ts'
 
 const toleration = { key: 'vm', operator: 'Exists' }
-const CLASSES: Readonly<Record<string, object>> = {
+const CLASSES: Readonly<Record<string, Omit<RuntimeClass, 'metadata'>>> = {
   plain: { handler: 'plain' },
   vm: {
     handler: 'vm',
@@ -13,7 +14,7 @@ const CLASSES: Readonly<Record<string, object>> = {
   },
 }
 
-const plugin = runtimeClass(async (name) => (CLASSES[name] ? { metadata: { name }, ...CLASSES[name] } : undefined))
+const plugin = runtimeClass({ get: (name) => (CLASSES[name] ? { metadata: { name }, ...CLASSES[name] } : undefined) })
 
 async function admitted(spec: Partial<PodSpec>): Promise<Partial<PodSpec> | string> {
   const draft = { metadata: { name: 'p' }, spec: { containers: [], ...spec } }

@@ -1,29 +1,35 @@
 import type { Pod, PodSpec, Toleration } from '../../api/generated/core-v1.ts'
 import type { RuntimeClass } from '../../api/generated/node-v1.ts'
 import { forbiddenAccess } from '../../api/meta/api-error.ts'
-import type { KubernetesObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
+import type { Lister } from './lister.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
 /**
  * A pod names a RuntimeClass that exists, and takes over what that class costs and where it can run
  * (https://kep.k8s.io/688, https://kep.k8s.io/585).
  */
-export function runtimeClass(find: (name: string) => Promise<KubernetesObject | undefined>): AdmissionPlugin {
+export function runtimeClass(classes: Pick<Lister<RuntimeClass>, 'get'>): AdmissionPlugin {
   return {
     name: 'RuntimeClass',
-    async admit({ operation, kind, subresource, draft, name }) {
+    resources: ['pods'],
+    admit({ operation, kind, subresource, draft, name }) {
       if (operation !== 'CREATE' || kind.group !== '' || kind.plural !== 'pods' || subresource !== '' || !draft) return
       const { spec } = draft as Pod
       if (!spec) return
-      const refuse = (why: string) => forbiddenAccess({ group: '', resource: 'pods' }, name, `pod rejected: ${why}`)
-      const className = spec.runtimeClassName
-      const found = className ? ((await find(className)) as RuntimeClass | undefined) : undefined
-      if (className && !found) throw refuse(`RuntimeClass ${JSON.stringify(className)} not found`)
-      const problem = takeOverhead(spec, found) ?? takeScheduling(spec, found)
-      if (problem) throw refuse(problem)
+      const found = spec.runtimeClassName ? classes.get(spec.runtimeClassName) : undefined
+      if (found instanceof Promise) return found.then((known) => takeOver(name, spec, known))
+      takeOver(name, spec, found)
     },
   }
+}
+
+function takeOver(name: string, spec: PodSpec, found: RuntimeClass | undefined): void {
+  const refuse = (why: string) => forbiddenAccess({ group: '', resource: 'pods' }, name, `pod rejected: ${why}`)
+  const className = spec.runtimeClassName
+  if (className && !found) throw refuse(`RuntimeClass ${JSON.stringify(className)} not found`)
+  const problem = takeOverhead(spec, found) ?? takeScheduling(spec, found)
+  if (problem) throw refuse(problem)
 }
 
 function takeOverhead(spec: PodSpec, found: RuntimeClass | undefined): string | undefined {

@@ -43,6 +43,7 @@ export function serviceAccount(accounts: ServiceAccounts, random: Random): Admis
   }
   return {
     name: 'ServiceAccount',
+    resources: ['pods'],
     admit(request) {
       if (request.operation !== 'CREATE' || !isPod(request) || request.subresource !== '') return
       const { spec, metadata } = request.draft as Pod

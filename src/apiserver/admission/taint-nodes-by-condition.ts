@@ -6,6 +6,7 @@ const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
 /** A new node takes no pods until it is known to be ready; the node lifecycle controller lifts the taint. */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
+  resources: ['nodes'],
   admit({ operation, kind, subresource, draft }) {
     if (kind.plural !== 'nodes' || kind.group !== '') return
     if (operation !== 'CREATE' || subresource !== '' || !draft) return

@@ -17,6 +17,7 @@ export function tokenSecrets(
 ): AdmissionPlugin {
   return {
     name: 'ServiceAccountTokenSecret',
+    resources: ['secrets'],
     async admit({ operation, kind, namespace, draft, subresource }) {
       if (kind.group !== '' || kind.plural !== 'secrets' || subresource !== '') return
       if (operation !== 'CREATE' && operation !== 'UPDATE') return

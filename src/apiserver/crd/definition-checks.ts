@@ -16,6 +16,7 @@ const VERSIONS = FieldPath.root('spec').child('versions')
 export function definitionChecks(engines: EngineLoader): AdmissionPlugin {
   return {
     name: 'CustomResourceDefinitionChecks',
+    resources: [`${DEFINITIONS.plural}.${DEFINITIONS.group}`],
     async validate({ kind, subresource, draft, old, name }) {
       if (kind.plural !== DEFINITIONS.plural || kind.group !== DEFINITIONS.group || !draft) return
       const definition = draft as unknown as CustomResourceDefinition

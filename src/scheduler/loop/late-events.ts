@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pod } from '../../api/generated/core-v1.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { EventRecorder, EventType } from '../../client/events.ts'
@@ -75,6 +76,8 @@ export class LateEvents {
       left = this.#waiting.length
       for (const { pod, type, reason, message } of some) this.#recorder.event(referenceTo(pod), type, reason, message)
       await this.#recorder.flushed()
+      // Also where writing waits for nothing outside, what happened meanwhile must be heard.
+      await nextTurn()
     } while (this.#waiting.length > 0 && this.#waiting.length === left)
     this.#isSending = false
     if (this.#waiting.length > 0) this.#wait()
