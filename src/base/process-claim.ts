@@ -1,6 +1,6 @@
 /** A file that names the one process which owns something: a data directory, a node. */
-import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { link, mkdir, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { processStartTime } from './process-identity.ts'
 
 export interface ProcessRecord {
@@ -28,6 +28,7 @@ export async function findOwner<T extends ProcessRecord>(path: string): Promise<
  */
 export async function claim<T extends ProcessRecord>(path: string, record: T): Promise<T | undefined> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await sweep(path)
   const draft = `${path}.${process.pid}`
   await writeFile(draft, JSON.stringify(record), { mode: 0o600 })
   try {
@@ -43,6 +44,19 @@ export async function claim<T extends ProcessRecord>(path: string, record: T): P
     }
   } finally {
     await unlink(draft).catch(() => {})
+  }
+}
+
+/** What claimants left that died in the middle. The claim of a live process that one of them had set aside goes back. */
+async function sweep(path: string): Promise<void> {
+  const folder = dirname(path)
+  const prefix = `${basename(path)}.`
+  for (const name of await readdir(folder)) {
+    const [, old, pid] = (name.startsWith(prefix) && /^(old\.)?(\d+)$/.exec(name.slice(prefix.length))) || []
+    if (!pid || processStartTime(Number(pid)) !== undefined) continue
+    const file = join(folder, name)
+    if (old && (await findOwner(file))) await link(file, path).catch(() => {})
+    await rm(file, { force: true })
   }
 }
 

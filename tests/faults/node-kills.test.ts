@@ -22,6 +22,7 @@ const SEED = Number(process.env.SAMPAN_SEED ?? 5)
 /** The longest time between two kills: a start of a node takes about half of it. */
 const LONGEST_PAUSE = 900
 const TIME_LIMIT = 400_000
+const START_PATIENCE = 120
 
 asRoot(`${KILLS} kills of a node and its API server`, () => {
   let machine: Machine
@@ -68,31 +69,38 @@ asRoot(`${KILLS} kills of a node and its API server`, () => {
   const expectSteadyRuns = () =>
     expect([...steady].filter(([, process]) => !isAlive(process)).map(([id]) => id)).toEqual([])
 
+  /** Returns when it is gone: a busy machine takes its time, and nobody is to be killed twice. */
+  async function killed(owner: ProcessRecord): Promise<number> {
+    process.kill(owner.pid, 'SIGKILL')
+    await eventually(
+      async () => isAlive(owner),
+      (alive) => !alive,
+    )
+    return 1
+  }
+
   /** While it starts, or while it is at work. */
   async function killNode(): Promise<number> {
     const isUp = (pid: number) => readFileSync(path.join(nodeDir(), 'node.log'), 'utf8').includes(`pid=${pid}\n`)
     const mayStart = random.next() < 0.6
-    const found = await eventually(node, (one) => one !== undefined && (mayStart || isUp(one.pid)))
+    const found = await eventually(node, (one) => one !== undefined && (mayStart || isUp(one.pid)), START_PATIENCE)
     if (!mayStart) await sleep(random.next() * LONGEST_PAUSE)
-    process.kill(found!.pid, 'SIGKILL')
-    return 1
+    return killed(found!)
   }
 
   /** Also while it starts: then the one who waits for it is told, and tries again. */
   async function killServer(): Promise<number> {
     const running = await server()
-    if (running) process.kill(running.pid, 'SIGKILL')
-    let killed = running ? 1 : 0
+    let kills = running ? await killed(running) : 0
     if (random.next() < 0.3) {
       const start = machine.up().catch(() => undefined)
       await sleep(random.next() * LONGEST_PAUSE)
       const next = await server()
-      if (next) process.kill(next.pid, 'SIGKILL')
-      killed += next ? 1 : 0
+      if (next) kills += await killed(next)
       await start
     }
     await machine.up()
-    return killed
+    return kills
   }
 
   async function killSomething(): Promise<number> {

@@ -252,12 +252,13 @@ asRoot('a machine that joins', () => {
   }, 60_000)
 })
 
-asRoot('a machine that joins by host-gw, with iptables', () => {
+asRoot('a machine that joins by host-gw, with iptables and containerd', () => {
   let machines: TwoMachines
   beforeAll(async () => {
     machines = new TwoMachines()
     const joinCommand = await machines.up('--network', 'host-gw')
-    const ran = await machines.second.join(...joinCommand, '--node-name', 'two', '--proxy-mode', 'iptables')
+    const choices = ['--node-name', 'two', '--proxy-mode', 'iptables', '--runtime', 'containerd']
+    const ran = await machines.second.join(...joinCommand, ...choices)
     expect([ran.code, ran.stderr]).toEqual([0, ''])
     const balanced = { ...service, metadata: { name: 'balanced' }, spec: { ...service.spec, type: 'LoadBalancer' } }
     await machines.first.apply(daemons, service, balanced)
