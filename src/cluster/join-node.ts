@@ -8,7 +8,7 @@ import type { Linux } from '../linux/linux.ts'
 import { discoverCluster } from './join/discover.ts'
 import { enrol } from './join/enrol.ts'
 import { readCertificate } from './join/node-certificates.ts'
-import { addressTowards } from './join/own-address.ts'
+import { addressTowards, assertFamilyOfPods } from './join/own-address.ts'
 import { assertNetworkFree } from './machine-node/free-network.ts'
 import { assertPortsFree } from './machine-node/free-ports.ts'
 import { nodeDir } from './machine-node.ts'
@@ -60,7 +60,10 @@ export async function joinCluster(options: JoinOptions): Promise<Membership> {
   await assertPortsFree(address)
   const cluster = await discoverCluster(options)
   const identity = { name: nodeName, address, dataDir: nodeDir(options.dataDir, nodeName) }
-  const check = (configuration: NodeConfiguration) => assertNetworkFree(options.linux, configuration)
+  const check = (configuration: NodeConfiguration) => {
+    assertFamilyOfPods(address, configuration)
+    assertNetworkFree(options.linux, configuration)
+  }
   const configuration = await enrol(cluster, `${token.id}.${token.secret}`, identity, clock, check)
   const membership: Membership = {
     server: cluster.server,

@@ -31,6 +31,24 @@ describe('withMachines', () => {
   ])('refuses %s', (_, chosen, asked, message) => expect(() => withMachines(chosen, asked, {})).toThrow(message))
 })
 
+describe('IPv6', () => {
+  const [v4, v6] = ['192.0.2.1', '2001:db8::1']
+  it.each([
+    ['an address of its own', simulated, v6, [v4, v6]],
+    ['everywhere', none, '::', [v4, v6]],
+    ['everywhere, without a network', none, '::', []],
+  ])('is listened on: %s', (_, chosen, listen, own) =>
+    expect(withMachines(chosen, { listen }, {}, own)).toMatchObject({ listen }),
+  )
+
+  it.each([
+    [v6, [v4, v6]],
+    ['::', [v6]],
+  ])('is not what nodes reach each other by: %s of %j', (listen, own) =>
+    expect(() => withMachines(none, { listen }, {}, own)).toThrow(`nodes reach each other by IPv4, not by ${listen}`),
+  )
+})
+
 it('a node is called as its machine unless told', () => {
   expect(nodeNameOf('web-1.example.com')).toBe('web-1.example.com')
   expect(nodeNameOf(undefined)).toMatch(/^[a-z0-9.-]+$/)

@@ -17,8 +17,13 @@ interface Asked extends Machines {
 type NodesChosen = Pick<ServerSettings, 'nodes' | 'runtime'>
 
 /** Adds where other machines reach the cluster, as asked for or as last time. */
-export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, saved: Settings): T & Machines {
-  const listen = listenAddress(asked.listen ?? saved.listen)
+export function withMachines<T extends NodesChosen>(
+  chosen: T,
+  asked: Asked,
+  saved: Settings,
+  own: readonly string[] = ownAddresses(),
+): T & Machines {
+  const listen = listenAddress(asked.listen ?? saved.listen, own)
   if (listen === undefined) {
     if (asked.nodeName !== undefined)
       throw new CliError('--node-name is for a machine that others join', ['Say where they reach it: --listen ADDRESS'])
@@ -26,6 +31,7 @@ export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, sav
   }
   const { nodes = 0, runtime } = chosen
   if (runtime === 'simulated') return { ...chosen, listen }
+  assertReachedByIPv4(listen, own)
   if ((asked.nodes ?? 0) > 1)
     throw new CliError('with --listen this machine is one node itself', [
       'Others join with "sampan join": "sampan token create --print-join-command" tells how.',
@@ -39,15 +45,24 @@ export function withMachines<T extends NodesChosen>(chosen: T, asked: Asked, sav
 }
 
 /** Loopback is where the API server listens anyway: asked for, it means nowhere else. */
-function listenAddress(text: string | undefined): string | undefined {
+function listenAddress(text: string | undefined, own: readonly string[]): string | undefined {
   if (text === undefined) return undefined
   const ip = parseIP(text)
   if (!ip)
     throw new CliError(`${text} is no address to listen on`, ['Use an IP address of this machine, or 0.0.0.0.'], 2)
   if (isLoopback(ip)) return undefined
-  if (!isUnspecified(ip) && !isOwnAddress(text))
-    throw new CliError(`${text} is no address of this machine`, [`It has ${ownAddresses().join(', ') || 'none'}.`])
+  if (!isUnspecified(ip) && !own.includes(text))
+    throw new CliError(`${text} is no address of this machine`, [`It has ${own.join(', ') || 'none'}.`])
   return text
+}
+
+/** Nodes reach each other by the family of their pods' addresses. */
+function assertReachedByIPv4(listen: string, own: readonly string[]): void {
+  const reached = isUnspecified(parseIP(listen)!) ? own : [listen]
+  if (reached.length === 0 || reached.some((address) => !address.includes(':'))) return
+  throw new CliError(`nodes reach each other by IPv4, not by ${listen}`, [
+    `Pods and Services have IPv4 addresses. This machine has ${own.join(', ')}.`,
+  ])
 }
 
 /** As asked for, or that of the machine. */

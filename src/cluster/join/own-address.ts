@@ -1,11 +1,13 @@
 import { createSocket } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
+import { parseCIDR, parseIP } from '../../base/ip-address.ts'
 import { JoinError } from '../join-error.ts'
+import type { NodeConfiguration } from '../node-configuration.ts'
 
 /** The address of this machine that packets to the server leave with. Nothing is sent. */
 export async function addressTowards(server: URL): Promise<string> {
   const host = server.hostname.replace(/^\[|\]$/g, '')
-  const { address, family } = await lookup(host).catch((error: Error) => {
+  const { address, family } = await lookup(host, { order: 'ipv4first' }).catch((error: Error) => {
     throw new JoinError(`there is no machine ${host}`, ['Use its IP address.'], error)
   })
   return new Promise((resolve, reject) => {
@@ -24,4 +26,14 @@ export async function addressTowards(server: URL): Promise<string> {
       resolve(own)
     })
   })
+}
+
+/** Nodes reach each other by the family of their pods' addresses. */
+export function assertFamilyOfPods(address: string, { clusterCidrs }: Pick<NodeConfiguration, 'clusterCidrs'>): void {
+  const family = parseIP(address)!.family
+  const families = [...new Set(clusterCidrs.map((cidr) => parseCIDR(cidr)!.family))]
+  if (families.includes(family)) return
+  throw new JoinError(`nodes of this cluster reach each other by ${families.join(' and ')}, not by ${address}`, [
+    'Say by which address of this machine: --node-ip ADDRESS',
+  ])
 }
