@@ -71,7 +71,7 @@ export async function joinCluster(options: JoinOptions): Promise<Membership> {
       ...configuration,
       ...identity,
       ...chosen,
-      upstreamDns: upstreamDnsServers({ withLoopback: true }),
+      upstreamDns: upstreamDnsServers(),
       rootless: false,
       isMachine: true,
     },

@@ -73,7 +73,7 @@ async function transportOf({ dataDir }: NodeSettings, clock: Clock, timeout?: nu
 /** What may have changed since the last start: the machine's address, its DNS servers, the cluster's mind. */
 async function refreshed(known: Membership, log: Logger, clock: Clock): Promise<Membership> {
   const address = await addressTowards(new URL(known.server)).catch(() => known.node.address)
-  const here = { address, upstreamDns: upstreamDnsServers({ withLoopback: true }), ...known.chosen }
+  const here = { address, upstreamDns: upstreamDnsServers(), ...known.chosen }
   await using transport = await transportOf(known.node, clock, REFRESH_TIMEOUT)
   try {
     const configuration = await fetchConfiguration(createClient(transport))

@@ -7,9 +7,11 @@ import type { Logger } from '../base/log.ts'
 import type { Linux } from '../linux/linux.ts'
 import type { ClusterCertificates } from './certificates.ts'
 import { writeNodeCredentials } from './local-nodes/credentials.ts'
+import { startDnsRelay } from './local-nodes/dns-relay.ts'
 import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
 import { NodeProcess, stopNode } from './local-nodes/node-process.ts'
 import type { NodeSettings } from './node-settings.ts'
+import { isLoopbackAddress } from './upstream-dns.ts'
 
 export interface LocalNodesOptions {
   readonly linux: Linux
@@ -34,10 +36,13 @@ export interface NodesStart {
   readonly settings: SharedNodeSettings
 }
 
+const DNS_PORT = 53
+
 export class LocalNodes {
   readonly #options: LocalNodesOptions
   readonly #network: LocalNetwork
   readonly #processes: NodeProcess[] = []
+  #dnsRelay: AsyncDisposable | undefined
 
   private constructor(options: LocalNodesOptions, network: LocalNetwork) {
     this.#options = options
@@ -65,6 +70,20 @@ export class LocalNodes {
     return nodes
   }
 
+  /** The servers that nodes are to ask: for one on this machine's loopback, its address on their network. */
+  async reachableDns(servers: readonly string[]): Promise<readonly string[]> {
+    const loopback = servers.find(isLoopbackAddress)
+    if (loopback === undefined) return servers
+    const listen = { host: this.gateway, port: DNS_PORT }
+    const server = { host: loopback, port: DNS_PORT }
+    this.#dnsRelay = await startDnsRelay({ listen, server, clock: this.#options.clock }).catch((error: unknown) => {
+      // Most likely that server itself, which listens on all addresses.
+      this.#options.log.info('names of the world are asked of what listens there', { ...listen, error })
+      return undefined
+    })
+    return [this.gateway]
+  }
+
   /** Leaves the nodes as they are, for the next control plane. */
   release(): void {
     for (const node of this.#processes) node.release()
@@ -73,6 +92,7 @@ export class LocalNodes {
   /** Ends the nodes with all their pods, and takes the network away. */
   async stop(): Promise<void> {
     await Promise.all(this.#processes.map((node) => node.stop()))
+    await this.#dnsRelay?.[Symbol.asyncDispose]()
     await this.#network.remove()
   }
 

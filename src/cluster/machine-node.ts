@@ -56,6 +56,9 @@ export class MachineNode {
     this.gateway = options.address
   }
 
+  /** It shares the machine's loopback. */
+  reachableDns = async (servers: readonly string[]) => servers
+
   async start({ count, server, certificates, settings }: NodesStart): Promise<void> {
     if (count === 0) return
     const { name, address } = this.#options

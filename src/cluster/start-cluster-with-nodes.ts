@@ -83,7 +83,7 @@ export async function startClusterWithNodes(
     metrics = new KubeletMetrics({ client: cluster.client, ca, identity, clock, log })
     const server = serverUrl(nodes.gateway, Number(new URL(cluster.url!).port))
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
-    const { upstreamDns = upstreamDnsServers({ withLoopback: machine !== undefined }) } = real
+    const upstreamDns = real.upstreamDns ?? (await nodes.reachableDns(upstreamDnsServers()))
     await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, runtime, rootless } })
   } catch (error) {
     await nodes.stop()

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseQuantity, value } from '../api/meta/quantity.ts'
 import { aborted } from '../base/abort.ts'
+import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
@@ -31,6 +32,7 @@ import {
   servingCertificatePath,
 } from './node-settings.ts'
 import { startRuntime } from './start-runtime.ts'
+import { resolvConfWith } from './upstream-dns.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** A developer's disk may be nearly full and well: what counts is that pods can still write. */
@@ -120,6 +122,7 @@ async function startParts(
       nodeAddresses: [address],
       clusterDns: [clusterDns],
       clusterDomain,
+      resolvConf: await writeResolvConf(settings),
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
       mounter,
       evictionThresholds: EVICTION_THRESHOLDS,
@@ -155,6 +158,13 @@ async function startParts(
       serviceAddress: clusterDns,
     }),
   )
+}
+
+/** What pods that ask for names as their node does are given. */
+async function writeResolvConf({ dataDir, upstreamDns }: NodeSettings): Promise<string> {
+  const file = join(dataDir, 'resolv.conf')
+  await writeFileAtomically(file, resolvConfWith(upstreamDns))
+  return file
 }
 
 async function kubeletCertificate(dataDir: string) {
