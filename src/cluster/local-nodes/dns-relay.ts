@@ -16,6 +16,8 @@ export interface DnsRelayOptions {
 
 /** The servers of the world take their time; who asks has asked again by then. */
 const PATIENCE_MS = 5000
+/** As long as resolvers keep a connection for more questions, and then some. */
+const CONNECTION_MS = 30_000
 const MOST_AT_ONCE = 1000
 
 /** Rejects where something listens already. */
@@ -73,15 +75,16 @@ async function relayUdp({ listen, server, clock }: DnsRelayOptions): Promise<Asy
   }
 }
 
-async function relayTcp({ listen, server }: DnsRelayOptions): Promise<AsyncDisposable> {
+async function relayTcp({ listen, server, clock }: DnsRelayOptions): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>()
   const relay = createServer((client) => {
     const upstream = connect(server)
+    const timer = clock.after(CONNECTION_MS, () => client.destroy()).unref()
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.setTimeout(PATIENCE_MS, () => socket.destroy())
       socket.on('error', () => {})
       socket.on('close', () => {
+        timer.cancel()
         sockets.delete(socket)
         client.destroy()
         upstream.destroy()
