@@ -159,7 +159,7 @@ export interface StartResult {
 const [first = '', second = ''] = process.argv.slice(2)
 const result = () => {
   if (first === 'start') return start()
-  if (first === 'endpoints') return endpoints(Number(second), 300)
+  if (first === 'endpoints') return endpoints(Number(second), Math.round(Number(second) / 5))
   return scale(Number(first), Number(second))
 }
 console.log(JSON.stringify(await result()))

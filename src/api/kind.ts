@@ -42,6 +42,11 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   validateUpdate?(object: T, old: T): FieldError[]
   /** `validateUpdate` does all of `validate` too, with the old object in hand: unchanged values may be let be. */
   readonly wholeUpdateValidation?: boolean
+  /**
+   * A field of the object: a list whose items no hook changes once they are stored. Items that a part of this process
+   * sends back as they were handed to it are neither copied nor checked again.
+   */
+  readonly sharedItems?: string
   /** Sent to everyone who uses this version. */
   readonly deprecationWarning?: string
   /** Sent to the user as `Warning` headers. */

@@ -9,6 +9,8 @@ export interface ShapeOptions {
   readonly prune: boolean
   /** Fills in the schema's defaults. */
   readonly defaults: boolean
+  /** Items of lists that were checked before and are not this draft's own: passed over. */
+  readonly shared?: ReadonlySet<unknown> | undefined
 }
 
 export interface ShapeReport {
@@ -41,6 +43,7 @@ class ShapeWalk implements ShapeReport {
   readonly #root: Plan
   readonly #prune: boolean
   readonly #defaults: boolean
+  readonly #shared: ReadonlySet<unknown> | undefined
   /** Names and indexes that lead to the value in hand; entries beyond its depth are stale. */
   readonly #path: (string | number)[] = []
 
@@ -48,6 +51,7 @@ class ShapeWalk implements ShapeReport {
     this.#root = root
     this.#prune = options.prune
     this.#defaults = options.defaults
+    this.#shared = options.shared
   }
 
   root(draft: Draft): void {
@@ -91,6 +95,7 @@ class ShapeWalk implements ShapeReport {
 
   #list(draft: unknown[], items: Plan, depth: number): void {
     for (let i = 0; i < draft.length; i++) {
+      if (this.#shared?.has(draft[i])) continue
       this.#path[depth] = i
       const checked = this.#element(draft[i], items, depth + 1)
       if (checked !== draft[i]) draft[i] = checked

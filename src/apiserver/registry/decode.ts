@@ -8,6 +8,7 @@ import { findDuplicateFields } from '../../api/schema/json-reader.ts'
 import { countKeys } from '../../api/schema/json-scan.ts'
 import { cloneJson } from '../patch/json-value.ts'
 import type { RequestBody, ResourceRequest } from './request.ts'
+import { privateBut, type SharedItems } from './shared-items.ts'
 import type { WriteOptions } from './write-options.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -21,12 +22,17 @@ const PLAIN_SHAPE = { prune: true, defaults: false }
  * A private draft of the object that was sent: parsed, of the right kind and shape, without unknown fields. May be
  * called again for another draft when a write has to be tried again.
  */
-export function decodeObject(request: ResourceRequest, options: WriteOptions, kind = request.kind): KubernetesObject {
+export function decodeObject(
+  request: ResourceRequest,
+  options: WriteOptions,
+  kind = request.kind,
+  shared?: SharedItems,
+): KubernetesObject {
   if (!request.body) throw badRequest('the request has no body')
-  const body = decodeBody(request.body, kind.kind)
+  const body = shared ? privateBut(shared) : decodeBody(request.body, kind.kind)
   const draft = asObject(body.value)
   checkTypeMeta(draft, kind)
-  checkDraft(draft, kind, body, request, options)
+  checkDraft(draft, kind, body, request, options, [], shared)
   draft.apiVersion = apiVersionOf(kind)
   draft.kind = kind.kind
   return draft
@@ -40,8 +46,9 @@ export function checkDraft(
   request: ResourceRequest,
   options: WriteOptions,
   duplicates: readonly string[] = [],
+  shared?: SharedItems,
 ): void {
-  const report = checkShape(draft, kind.schema, SHAPE)
+  const report = checkShape(draft, kind.schema, shared ? { ...SHAPE, shared: shared.items } : SHAPE)
   // Only now: a field that was not sent must not be counted among those that were.
   draft.metadata ??= {}
   if (report.typeError) throw notThatKind(kind, report.typeError)

@@ -20,12 +20,14 @@ import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
 import { createWith, toStorage } from './create.ts'
 import { decodeObject } from './decode.ts'
 import { isReadyToGo } from './delete.ts'
+import { encodeChangedItems } from './encode-changed-items.ts'
 import { encodeObject, stamped, unstored } from './encoding.ts'
 import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
 import { adoptName, adoptNamespace, dropEmptyCollections, keepServerFields } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
+import { sharedItems } from './shared-items.ts'
 import { validateChanged } from './validation.ts'
 import { admissionOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
 
@@ -50,7 +52,8 @@ export async function update(machinery: Machinery, request: ResourceRequest): Pr
     return { type: 'object', status: 201, kind: request.kind, object }
   }
   const object = await change(machinery, request, options, (current) => {
-    const draft = decodeObject(withoutShared(request, current), options)
+    const sent = withoutShared(request, current)
+    const draft = decodeObject(sent, options, request.kind, sharedItems(sent, current))
     adoptName(request, draft.metadata)
     adoptNamespace(request, draft.metadata)
     checkPreconditions(request, draft, current)
@@ -162,7 +165,11 @@ async function storeChange(
   if (isUnchanged(draft, old)) return current
   if (options.dryRun) return new CachedObject({ key: target.key, value: unstored(draft), revision: current.revision })
   if (isReadyToGo(storage, draft)) return remove(machinery, target, current, draft)
-  return commitObject(machinery, target, current.revision, draft, reserved.with(allocation))
+  const known =
+    storage.sharedItems === undefined || target.form
+      ? undefined
+      : encodeChangedItems(storage.sharedItems, current, draft)
+  return commitObject(machinery, target, current.revision, draft, reserved.with(allocation), known)
 }
 
 function prepare(

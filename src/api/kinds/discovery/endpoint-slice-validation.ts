@@ -18,7 +18,8 @@ const ENDPOINTS = FieldPath.root('endpoints')
 const PORTS = FieldPath.root('ports')
 const ADDRESS_TYPE = FieldPath.root('addressType')
 
-export function validateEndpointSlice(slice: EndpointSlice): FieldError[] {
+/** Endpoints that are the very `old` ones in their old places were found valid when those were written. */
+export function validateEndpointSlice(slice: EndpointSlice, old: readonly Endpoint[] = []): FieldError[] {
   const errors: FieldError[] = []
   const type = slice.addressType
   if (!type) errors.push(required(ADDRESS_TYPE))
@@ -26,7 +27,9 @@ export function validateEndpointSlice(slice: EndpointSlice): FieldError[] {
   validatePorts(errors, slice.ports ?? [])
   const endpoints = slice.endpoints ?? []
   if (endpoints.length > MAX_ENDPOINTS) errors.push(tooMany(ENDPOINTS, endpoints.length, MAX_ENDPOINTS))
-  else for (let i = 0; i < endpoints.length; i++) validateEndpoint(errors, endpoints[i]!, type, ENDPOINTS.index(i))
+  else
+    for (let i = 0; i < endpoints.length; i++)
+      if (endpoints[i] !== old[i]) validateEndpoint(errors, endpoints[i]!, type, ENDPOINTS.index(i))
   return errors
 }
 

@@ -170,7 +170,7 @@ describe('validation', () => {
 
   it('the type never changes', () => {
     expect(kind.validateUpdate!(slice(), slice())).toEqual([])
-    expect(kind.validateUpdate!(slice({ addressType: 'IPv6' }), slice())).toMatchObject([
+    expect(kind.validateUpdate!(slice({ addressType: 'IPv6', endpoints: [] }), slice())).toMatchObject([
       { field: 'addressType', message: 'Invalid value: "IPv6": field is immutable' },
     ])
   })

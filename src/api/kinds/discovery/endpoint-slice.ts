@@ -37,10 +37,13 @@ export const endpointSliceKind = defineKind<EndpointSlice>({
       deepEqual(draft.metadata.labels ?? {}, old.metadata.labels ?? {})
     draft.metadata.generation = (old.metadata.generation ?? 0) + (same ? 0 : 1)
   },
-  validate: validateEndpointSlice,
+  sharedItems: 'endpoints',
+  validate: (slice) => validateEndpointSlice(slice),
+  wholeUpdateValidation: true,
   validateUpdate(slice, old): FieldError[] {
-    if (slice.addressType === old.addressType) return []
-    return [invalid(FieldPath.root('addressType'), slice.addressType, 'field is immutable')]
+    if (slice.addressType === old.addressType) return validateEndpointSlice(slice, old.endpoints)
+    const immutable = invalid(FieldPath.root('addressType'), slice.addressType, 'field is immutable')
+    return [...validateEndpointSlice(slice), immutable]
   },
   warnings: sliceWarnings,
   columns: [
@@ -65,7 +68,8 @@ export const endpointSliceKind = defineKind<EndpointSlice>({
 
 /** Zone and node have fields of their own in v1; the old map is never written. */
 function dropTopology(draft: EndpointSlice): void {
-  for (const endpoint of draft.endpoints ?? []) delete endpoint.deprecatedTopology
+  for (const endpoint of draft.endpoints ?? [])
+    if (endpoint.deprecatedTopology !== undefined) delete endpoint.deprecatedTopology
 }
 
 function sliceWarnings(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
