@@ -1,5 +1,6 @@
 /**
- * npm run build: generated sources, then one unminified bundle per entry with shared chunks, then declarations.
+ * npm run build: generated sources, then the libraries with shared chunks and the program in one file, unminified, then
+ * declarations.
  * A part whose inputs did not change is left alone. `--generate` stops after the generated sources.
  */
 import { createHash } from 'node:crypto'
@@ -8,13 +9,8 @@ import path from 'node:path'
 import { ensureDependencies } from './setup.mjs'
 import { local, ROOT, run, step } from './steps.mjs'
 
-const ENTRIES = [
-  'src/bin/sampan.ts',
-  'src/bin/sampan-server.ts',
-  'src/bin/sampan-node.ts',
-  'src/cluster/index.ts',
-  'src/testing/index.ts',
-]
+const LIBRARIES = ['src/cluster/index.ts', 'src/testing/index.ts']
+const EXECUTABLES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/bin/sampan-node.ts']
 /** What tools/generate writes: if it is gone, an unchanged hash means nothing. */
 const GENERATED = ['src/api/generated', 'src/apiserver/openapi/generated', 'src/apiserver/protobuf/generated']
 const STAMPS = path.join(ROOT, '.cache', 'build')
@@ -82,28 +78,59 @@ const assets = {
   },
 }
 
+const COMMON = {
+  absWorkingDir: ROOT,
+  outbase: 'src',
+  outdir: 'dist',
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  packages: 'external',
+  minify: false,
+  legalComments: 'none',
+  logLevel: 'warning',
+}
+
 async function bundle() {
   const { build } = await import('esbuild')
   for (const old of ['bin', 'cluster', 'testing', 'chunks', 'assets'])
     rmSync(at(`dist/${old}`), { recursive: true, force: true })
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: ENTRIES,
-    outbase: 'src',
-    outdir: 'dist',
+  await bundleLibraries(build)
+  const program = await bundleProgram(build)
+  const define = { PROGRAM_FILE: JSON.stringify(program) }
+  await build({ ...COMMON, entryPoints: EXECUTABLES, format: 'esm', define })
+  chmodSync(at('dist/bin/sampan.js'), 0o755)
+}
+
+const bundleLibraries = (build) =>
+  build({
+    ...COMMON,
+    entryPoints: LIBRARIES,
     chunkNames: 'chunks/[name]-[hash]',
-    bundle: true,
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    packages: 'external',
-    minify: false,
-    legalComments: 'none',
     plugins: [assets],
-    logLevel: 'warning',
   })
-  chmodSync(at('dist/bin/sampan.js'), 0o755)
+
+/**
+ * All that the executables run becomes one function in one file, since V8 can keep the compiled code of scripts, not
+ * of modules. Returns the file's name.
+ */
+async function bundleProgram(build) {
+  const { metafile } = await build({
+    ...COMMON,
+    entryPoints: ['src/bin/program.ts'],
+    entryNames: '[dir]/[name]-[hash]',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'programUrl' },
+    banner: { js: '(function (module, require, programUrl) {' },
+    footer: { js: '})' },
+    plugins: [assets],
+    metafile: true,
+  })
+  return path.basename(Object.keys(metafile.outputs)[0])
 }
 
 async function declarations() {

@@ -1,7 +1,7 @@
-import module from 'node:module'
+import { setHeapGrowth } from '../base/heap-growth.ts'
+import { loadProgram } from './load-program.ts'
 
-// Node 22.1 and later keep compiled code between starts; the rest of the program is loaded after this.
-const { enableCompileCache } = module as { enableCompileCache?: () => void }
-enableCompileCache?.()
-const { runDetachedServer } = await import('../cli/detached-server.ts')
-await runDetachedServer()
+// Code is compiled for the flags that V8 has at that moment.
+setHeapGrowth()
+const { program, keepCompiled } = loadProgram('server')
+await program.runDetachedServer(keepCompiled)

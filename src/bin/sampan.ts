@@ -1,9 +1,7 @@
 #!/usr/bin/env node
-import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { loadProgram } from './load-program.ts'
 
-// Node 22.1 and later keep compiled code between starts; the rest of the program is loaded after this.
-const { enableCompileCache } = module as { enableCompileCache?: () => void }
-enableCompileCache?.()
-const { runCli } = await import('../cli/main.ts')
-await runCli(process.argv, fileURLToPath(new URL('./sampan-server.js', import.meta.url)))
+const { program, keepCompiled } = loadProgram('cli')
+await program.runCli(process.argv, fileURLToPath(new URL('./sampan-server.js', import.meta.url)))
+keepCompiled()

@@ -6,8 +6,14 @@ import { serve } from './serve.ts'
 import { type ServerSettings, stopRequested } from './server-process.ts'
 import { READY_FD, type StartReport } from './start-report.ts'
 
-/** The detached process: settings come as its argument, the start report leaves by the pipe, logs go to the file. */
-export async function runDetachedServer(): Promise<void> {
+/** By then those who waited for the server have had their first answers. */
+const QUIET_MS = 1_000
+
+/**
+ * The detached process: settings come as its argument, the start report leaves by the pipe, logs go to the file.
+ * `started` is called when it serves and has time for something else.
+ */
+export async function runDetachedServer(started: () => void): Promise<void> {
   const settings = JSON.parse(process.argv[2] ?? '{}') as ServerSettings
   const level = (process.env.SAMPAN_LOG_LEVEL ?? 'info') as LogLevel
   const log = createLogger({
@@ -20,6 +26,7 @@ export async function runDetachedServer(): Promise<void> {
     const serving = await serve(settings, log, process.argv[1]!)
     const stop = stopRequested()
     report({ ready: serving.server })
+    systemClock.after(QUIET_MS, started).unref()
     const signal = await Promise.race([stop, ...(serving.ended ? [serving.ended] : [])])
     log.info('stopping', { signal })
     await serving[Symbol.asyncDispose]()

@@ -7,9 +7,9 @@ import { startNode } from '../cluster/start-node.ts'
 
 /**
  * The process of one node: settings come as its argument. SIGTERM ends the node with its pods; SIGUSR1, like a crash,
- * ends the process alone, and the next one goes on with what runs.
+ * ends the process alone, and the next one goes on with what runs. `started` is called when the node is up.
  */
-export async function runNode(): Promise<void> {
+export async function runNode(started: () => void): Promise<void> {
   const settings = JSON.parse(process.argv[2] ?? '{}') as NodeSettings
   const log = createLogger({
     level: (process.env.SAMPAN_LOG_LEVEL ?? 'info') as LogLevel,
@@ -28,6 +28,7 @@ export async function runNode(): Promise<void> {
     const asked = stopAsked().finally(() => stop.abort())
     const node = await startNode(settings, log, stop.signal)
     if (!stop.signal.aborted) log.info('the node is up', { node: settings.name, pid: process.pid })
+    started()
     const signal = await asked
     log.info('stopping', { signal })
     if (signal === 'SIGTERM') {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import type { FeatureGate } from '../api/feature-gates.ts'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { type Changes, fileChanges } from '../base/changes.ts'
 import { systemClock } from '../base/clock.ts'
+import { setHeapGrowth } from '../base/heap-growth.ts'
 import type { Logger } from '../base/log.ts'
 import { processStartTime } from '../base/process-identity.ts'
 import type { Membership } from '../cluster/join-node.ts'
@@ -25,9 +25,6 @@ import {
   updateServer,
   writeSettings,
 } from './instance/instance.ts'
-
-/** A server that keeps many objects would let its heap grow to twice their size before collecting; memory is dearer. */
-const HEAP_GROWTH = '--heap-growing-percent=40'
 
 /** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
 export interface ServerSettings {
@@ -67,7 +64,7 @@ export interface ServingCluster extends AsyncDisposable {
 
 /** Serves a cluster from this process: claims the data directory, starts, and tells the world where it is. */
 export async function serveCluster(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
-  setFlagsFromString(HEAP_GROWTH)
+  setHeapGrowth()
   const { instance, store, kubeconfig, nodes = 0 } = settings
   const claim: RunningServer = {
     pid: process.pid,

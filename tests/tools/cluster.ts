@@ -152,7 +152,8 @@ function testEnvironment(folder: string): NodeJS.ProcessEnv {
     HOME: home,
     XDG_DATA_HOME: path.join(home, '.local', 'share'),
     XDG_CONFIG_HOME: path.join(home, '.config'),
-    XDG_CACHE_HOME: path.join(home, '.cache'),
+    // What the program keeps of its compiled code is the same for all.
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? path.join(home, '.cache'),
     KUBECONFIG: path.join(home, '.kube', 'config'),
     TMPDIR: folder,
     NO_COLOR: '1',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
@@ -9,11 +9,19 @@ const execute = promisify(execFile)
 /** Kept between runs, never committed. */
 export const CACHE = path.resolve(import.meta.dirname, '..', '..', '.cache', 'tools')
 
-/** The tarball of a package at one version; npm checks its integrity. */
+/** The tarball of a package at one version; npm checks its integrity. A second caller finds it whole or not at all. */
 export async function npmArchive(name: string, version: string): Promise<Buffer> {
+  const tarball = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
+  const file = path.join(CACHE, tarball)
+  if (existsSync(file)) return readFileSync(file)
   mkdirSync(CACHE, { recursive: true })
-  const file = path.join(CACHE, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
-  if (!existsSync(file)) await execute('npm', ['pack', '--silent', '--pack-destination', CACHE, `${name}@${version}`])
+  const folder = mkdtempSync(path.join(CACHE, 'pack-'))
+  try {
+    await execute('npm', ['pack', '--silent', '--pack-destination', folder, `${name}@${version}`])
+    renameSync(path.join(folder, tarball), file)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
   return readFileSync(file)
 }
 
