@@ -1,6 +1,16 @@
+import { sortCost } from './cost/actual.ts'
 import type { Comprehension } from './expression.ts'
 import type { Frame, Step, StepMaker } from './frame.ts'
+import { isConstant } from './plan.ts'
 import { CelBudgetError, CelError, type CelMap, type CelValue, compare, noOverload, Optional } from './values.ts'
+
+/**
+ * Macros stand for a fold over a range, and cost what that costs: reading what was gathered, asking whether to go on,
+ * adding to it, and reading the result.
+ */
+const READ = 1
+const CALL = 1
+const MAKE_LIST = 10
 
 interface Loop {
   /** Calls `body` for every element until it returns false. */
@@ -8,6 +18,8 @@ interface Loop {
   readonly first: Step
   readonly last: Step
   readonly hasCondition: boolean
+  /** What it costs to put a made value into a list. */
+  readonly listCost: number
 }
 
 type Macro = (loop: Loop) => Step
@@ -22,7 +34,7 @@ export function comprehend(node: Comprehension, preparation: StepMaker, names: r
   const hasTwo = node.variables.length === 2
   const each: Loop['each'] = (frame, body) => {
     const visit = (element: CelValue, key: CelValue) => {
-      frame.budget.spend(1)
+      frame.budget.work(1)
       frame.values[place] = hasTwo ? key : element
       if (hasTwo) frame.values[place + 1] = element
       return body(element, key)
@@ -36,28 +48,40 @@ export function comprehend(node: Comprehension, preparation: StepMaker, names: r
     } else throw noOverload()
   }
   const macro = MACROS[node.macro]!
-  return macro({ each, first: bodies[0]!, last: bodies.at(-1)!, hasCondition: bodies.length === 2 })
+  const listCost = isConstant(node.bodies.at(-1)!, inside) ? 0 : MAKE_LIST
+  return macro({ each, first: bodies[0]!, last: bodies.at(-1)!, hasCondition: bodies.length === 2, listCost })
 }
 
 function optional(range: Step, body: Step, place: number, macro: string): Step {
   return (frame) => {
+    const { budget } = frame
+    const before = budget.left
     const value = range(frame)
     if (!(value instanceof Optional)) throw noOverload()
+    const reading = before - budget.left
+    // Whether there is a value, and then: the other one, or the value, which is read again.
+    budget.spend(CALL + CALL)
     if (value.value === undefined) return Optional.NONE
+    budget.spend(reading)
     frame.values[place] = value.value
     const result = body(frame)
-    return macro === 'optMap' ? new Optional(result) : result
+    if (macro !== 'optMap') return result
+    budget.spend(CALL)
+    return new Optional(result)
   }
 }
 
 /** Stops at the value that decides; an element that fails counts only if none decides. */
 const quantifier =
-  (decisive: boolean): Macro =>
+  (decisive: boolean, goOnCost: number): Macro =>
   ({ each, last }) =>
   (frame) => {
     let failure: unknown
     let isDecided = false
     each(frame, () => {
+      frame.budget.spend(goOnCost)
+      if (isDecided) return false
+      frame.budget.spend(READ)
       try {
         const value = last(frame)
         if (typeof value !== 'boolean') throw noOverload()
@@ -66,8 +90,9 @@ const quantifier =
         if (error instanceof CelBudgetError) throw error
         failure ??= error
       }
-      return !isDecided
+      return true
     })
+    frame.budget.spend(READ)
     if (isDecided) return decisive
     if (failure !== undefined) throw failure
     return !decisive
@@ -78,9 +103,12 @@ const existsOne: Macro =
   (frame) => {
     let count = 0
     each(frame, () => {
-      if (isTrue(last(frame))) count++
+      const isOne = isTrue(last(frame))
+      frame.budget.spend(isOne ? READ + CALL : READ)
+      if (isOne) count++
       return true
     })
+    frame.budget.spend(READ + CALL)
     return count === 1
   }
 
@@ -94,20 +122,26 @@ const filter: Macro =
   (frame) => {
     const kept: CelValue[] = []
     each(frame, (element) => {
-      if (isTrue(last(frame))) kept.push(element)
+      const isKept = isTrue(last(frame))
+      frame.budget.spend(isKept ? READ + CALL + MAKE_LIST + READ : READ)
+      if (isKept) kept.push(element)
       return true
     })
+    frame.budget.spend(READ)
     return kept
   }
 
 const map: Macro =
-  ({ each, first, last, hasCondition }) =>
+  ({ each, first, last, hasCondition, listCost }) =>
   (frame) => {
     const made: CelValue[] = []
     each(frame, () => {
-      if (!hasCondition || isTrue(first(frame))) made.push(last(frame))
+      const isMade = !hasCondition || isTrue(first(frame))
+      frame.budget.spend(isMade ? READ + CALL + listCost : READ)
+      if (isMade) made.push(last(frame))
       return true
     })
+    frame.budget.spend(READ)
     return made
   }
 
@@ -116,9 +150,12 @@ const transformMap: Macro =
   (frame) => {
     const made: CelMap = new Map()
     each(frame, (_, key) => {
-      if (!hasCondition || isTrue(first(frame))) made.set(key, last(frame))
+      const isMade = !hasCondition || isTrue(first(frame))
+      frame.budget.spend(isMade ? READ + READ + CALL : READ)
+      if (isMade) made.set(key, last(frame))
       return true
     })
+    frame.budget.spend(READ)
     return made
   }
 
@@ -128,30 +165,38 @@ const transformMapEntry: Macro =
   (frame) => {
     const made: CelMap = new Map()
     each(frame, () => {
-      if (hasCondition && !isTrue(first(frame))) return true
+      const isMade = !hasCondition || isTrue(first(frame))
+      frame.budget.spend(isMade ? READ + CALL : READ)
+      if (!isMade) return true
       const entries = last(frame)
       if (!(entries instanceof Map)) throw noOverload()
       for (const [key, value] of entries) {
-        frame.budget.spend(1)
+        frame.budget.work(1)
         if (made.has(key)) throw new CelError(`insert failed: key ${String(key)} already exists`)
         made.set(key, value)
       }
       return true
     })
+    frame.budget.spend(READ)
     return made
   }
 
+/** The keys are made like those of a map, then all are compared with all. */
 const sortBy: Macro =
-  ({ each, last }) =>
+  ({ each, last, listCost }) =>
   (frame) => {
     const keyed: { key: CelValue; element: CelValue }[] = []
-    each(frame, (element) => keyed.push({ element, key: last(frame) }) > 0)
+    each(frame, (element) => {
+      frame.budget.spend(READ + CALL + listCost)
+      return keyed.push({ element, key: last(frame) }) > 0
+    })
+    frame.budget.spend(READ + READ + READ + sortCost(keyed.map(({ key }) => key)))
     return keyed.sort((a, b) => compare(a.key, b.key)).map(({ element }) => element)
   }
 
 const MACROS: Readonly<Record<string, Macro>> = {
-  all: quantifier(false),
-  exists: quantifier(true),
+  all: quantifier(false, READ + CALL),
+  exists: quantifier(true, READ + CALL + CALL),
   exists_one: existsOne,
   existsOne,
   filter,

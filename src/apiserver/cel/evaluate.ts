@@ -1,10 +1,12 @@
 import { TYPE_NAMES } from './check.ts'
 import { comprehend } from './comprehension.ts'
+import { type ActualCost, actualCost } from './cost/actual.ts'
 import type { Call, Expression, Select } from './expression.ts'
 import { unescapeField } from './field-names.ts'
 import type { Step, StepMaker } from './frame.ts'
-import type { Library, Overload } from './library.ts'
+import { Budget, type Library, type Overload } from './library.ts'
 import { dottedName } from './parser.ts'
+import { isAttribute, isConstant, isConstantSet } from './plan.ts'
 import {
   CelBudgetError,
   CelError,
@@ -18,6 +20,10 @@ import {
   Optional,
   TypeValue,
 } from './values.ts'
+
+const MAKE_LIST = 10
+const MAKE_MAP = 30
+const MAKE_OBJECT = 40
 
 /** Makes an expression ready to run. `names` are the variables in the order of their places in the frame. */
 export function prepare(node: Expression, names: readonly string[], library: Library): Step {
@@ -33,8 +39,9 @@ class Preparation implements StepMaker {
 
   step(node: Expression, names: readonly string[]): Step {
     const inner = this.#step(node, names)
+    if (isConstant(node, names)) return computed(inner)
     return (frame) => {
-      frame.budget.spend(1)
+      frame.budget.work(1)
       return inner(frame)
     }
   }
@@ -46,7 +53,7 @@ class Preparation implements StepMaker {
       case 'identifier':
         return identifierStep(node.name, names)
       case 'select':
-        return selectStep(node, this.step(node.operand, names))
+        return selectStep(node, this.step(node.operand, names), isAttribute(node.operand, names) ? 0 : 1)
       case 'call':
         return this.#call(node, names)
       case 'comprehension':
@@ -60,6 +67,7 @@ class Preparation implements StepMaker {
             value: this.step(value, names),
             isOptional,
           })),
+          MAKE_MAP,
         )
       case 'object':
         return this.#map(
@@ -68,6 +76,7 @@ class Preparation implements StepMaker {
             value: this.step(value, names),
             isOptional,
           })),
+          MAKE_OBJECT,
         )
     }
   }
@@ -75,6 +84,7 @@ class Preparation implements StepMaker {
   #list(node: Extract<Expression, { type: 'list' }>, names: readonly string[]): Step {
     const items = node.items.map(({ value, isOptional }) => ({ run: this.step(value, names), isOptional }))
     return (frame) => {
+      frame.budget.spend(MAKE_LIST)
       const list: CelValue[] = []
       for (const { run, isOptional } of items) {
         const value = run(frame)
@@ -85,8 +95,9 @@ class Preparation implements StepMaker {
     }
   }
 
-  #map(entries: readonly { key: Step; value: Step; isOptional: boolean }[]): Step {
+  #map(entries: readonly { key: Step; value: Step; isOptional: boolean }[], cost: number): Step {
     return (frame) => {
+      frame.budget.spend(cost)
       const map: CelMap = new Map()
       for (const { key, value, isOptional } of entries) {
         const name = mapKey(key(frame))
@@ -114,20 +125,32 @@ class Preparation implements StepMaker {
           return condition ? second!(frame) : third!(frame)
         }
       case '_[_]':
-        return (frame) => index(first!(frame), second!(frame))
       case '_[?_]':
-        return (frame) => optionalIndex(first!(frame), second!(frame))
+        return this.#index(node, first!, second!, names)
     }
     return this.#function(node, args, names)
+  }
+
+  /** A key that is read from a variable costs what reading it costs, any other one more. */
+  #index({ name, args }: Call, operand: Step, key: Step, names: readonly string[]): Step {
+    const cost = (isAttribute(args[0]!, names) ? 0 : 1) + (isAttribute(args[1]!, names) ? 0 : 1)
+    const read = name === '_[_]' ? index : optionalIndex
+    return (frame) => {
+      const value = operand(frame)
+      const at = key(frame)
+      frame.budget.spend(cost)
+      return read(value, at)
+    }
   }
 
   #function(node: Call, args: readonly Step[], names: readonly string[]): Step {
     const prefix = node.target && dottedName(node.target)
     const isLocal = prefix !== undefined && names.includes(prefix)
     const spaced = prefix !== undefined && !isLocal ? this.#library.find(`${prefix}.${node.name}`, false) : undefined
-    if (spaced) return dispatch(spaced, args)
+    if (spaced) return dispatch(spaced, args, actualCost(`${prefix}.${node.name}`))
     const overloads = this.#library.find(node.name, node.target !== undefined) ?? []
-    return dispatch(overloads, node.target ? [this.step(node.target, names), ...args] : args)
+    const cost = node.name === '@in' && isConstantSet(node.args[1]) ? FREE : actualCost(node.name)
+    return dispatch(overloads, node.target ? [this.step(node.target, names), ...args] : args, cost)
   }
 }
 
@@ -136,13 +159,31 @@ const keyStep =
   () =>
     name
 
+const FREE: ActualCost = () => 0
+
+/** Once, before the first run; what cannot be computed fails whenever it is asked for. */
+function computed(step: Step): Step {
+  try {
+    const value = step({ values: [], budget: new Budget(Number.POSITIVE_INFINITY) })
+    return () => value
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error
+    return () => {
+      throw error
+    }
+  }
+}
+
 /** The first overload that takes the values as they are. */
-function dispatch(overloads: readonly Overload[], steps: readonly Step[]): Step {
+function dispatch(overloads: readonly Overload[], steps: readonly Step[], cost: ActualCost): Step {
   const candidates = overloads.filter(({ params }) => params.length === steps.length)
   return (frame) => {
     const args = steps.map((step) => step(frame))
     for (const overload of candidates) {
-      if (overload.params.every((param, i) => accepts(param.kind, args[i]!))) return overload.run(args, frame.budget)
+      if (!overload.params.every((param, i) => accepts(param.kind, args[i]!))) continue
+      const result = overload.run(args, frame.budget)
+      frame.budget.spend(cost(args, result))
+      return result
     }
     throw noOverload()
   }
@@ -154,15 +195,21 @@ const TYPE_KINDS: Readonly<Record<string, string>> = { null_type: 'null' }
 
 function identifierStep(name: string, names: readonly string[]): Step {
   const place = names.lastIndexOf(name)
-  if (place >= 0) return (frame) => frame.values[place]!
+  if (place >= 0)
+    return (frame) => {
+      frame.budget.spend(1)
+      return frame.values[place]!
+    }
   if (!TYPE_NAMES.has(name)) throw new CelError(`undeclared reference to '${name}' (in container '')`)
   const value = new TypeValue({ kind: TYPE_KINDS[name] ?? name, params: [] })
   return () => value
 }
 
-function selectStep({ field, mode }: Select, operand: Step): Step {
+/** Looking whether a field is there costs nothing. */
+function selectStep({ field, mode }: Select, operand: Step, base: number): Step {
   return (frame) => {
     const value = operand(frame)
+    frame.budget.spend(base)
     const isOptional = value instanceof Optional
     const object = isOptional ? value.value : value
     if (isOptional && object === undefined) return mode === 'has' ? false : Optional.NONE
@@ -170,6 +217,7 @@ function selectStep({ field, mode }: Select, operand: Step): Step {
     if (!(object instanceof Map) && !read) throw mode === 'has' ? noOverload() : new CelError(`no such overload`)
     const found = object instanceof Map ? object.get(field) : read!(field)
     if (mode === 'has') return found !== undefined
+    if (found !== undefined) frame.budget.spend(1)
     if (isOptional || mode === 'optional') return found === undefined ? Optional.NONE : new Optional(found)
     if (found === undefined) throw new CelError(`no such key: ${field}`)
     return found

@@ -50,6 +50,10 @@ export class TypeValue {
 export interface OpaqueValue {
   readonly celKind: string
   readonly key: string
+  /** What it counts for where work grows with it; one when absent. */
+  readonly size?: number
+  /** Of a format: the length of the expression that describes it. */
+  readonly patternSize?: number
   /** What can be selected from it, if anything. */
   field?(name: string): CelValue | undefined
 }
@@ -106,7 +110,14 @@ export const isNumber = (value: CelValue): value is bigint | number | Uint =>
 
 const plainNumber = (value: bigint | number | Uint) => (value instanceof Uint ? value.value : value)
 
-export function isEqual(a: CelValue, b: CelValue): boolean {
+/** Counts what is done. */
+interface Worker {
+  work(steps: number): void
+}
+
+/** `work` hears of every value that is looked at. */
+export function isEqual(a: CelValue, b: CelValue, work?: Worker): boolean {
+  work?.work(1)
   if (a === b) return true
   if (isNumber(a) && isNumber(b)) {
     // Numbers of different types are equal if they are the same number.
@@ -116,9 +127,9 @@ export function isEqual(a: CelValue, b: CelValue): boolean {
   if (kind !== kindOf(b)) return false
   switch (kind) {
     case 'list':
-      return isEqualList(a as CelValue[], b as CelValue[])
+      return isEqualList(a as CelValue[], b as CelValue[], work)
     case 'map':
-      return isEqualMap(a as CelMap, b as CelMap)
+      return isEqualMap(a as CelMap, b as CelMap, work)
     case 'duration':
     case 'timestamp':
       return (a as Duration).nanos === (b as Duration).nanos
@@ -128,21 +139,21 @@ export function isEqual(a: CelValue, b: CelValue): boolean {
       return formatType((a as TypeValue).type) === formatType((b as TypeValue).type)
     case 'optional': {
       const [x, y] = [(a as Optional).value, (b as Optional).value]
-      return x === undefined || y === undefined ? x === y : isEqual(x, y)
+      return x === undefined || y === undefined ? x === y : isEqual(x, y, work)
     }
     default:
       return typeof a === 'object' && a !== null && (a as OpaqueValue).key === (b as OpaqueValue).key
   }
 }
 
-const isEqualList = (a: readonly CelValue[], b: readonly CelValue[]) =>
-  a.length === b.length && a.every((item, i) => isEqual(item, b[i]!))
+const isEqualList = (a: readonly CelValue[], b: readonly CelValue[], work: Worker | undefined) =>
+  a.length === b.length && a.every((item, i) => isEqual(item, b[i]!, work))
 
-function isEqualMap(a: CelMap, b: CelMap): boolean {
+function isEqualMap(a: CelMap, b: CelMap, work: Worker | undefined): boolean {
   if (a.size !== b.size) return false
   for (const [key, value] of a) {
     const other = b.get(mapKey(key))
-    if (other === undefined || !isEqual(value, other)) return false
+    if (other === undefined || !isEqual(value, other, work)) return false
   }
   return true
 }

@@ -21,10 +21,13 @@ class IpValue implements OpaqueValue {
   readonly celKind = 'net.IP'
   readonly ip: IPAddress
   readonly key: string
+  /** In bytes. */
+  readonly size: number
 
   constructor(ip: IPAddress) {
     this.ip = ip
     this.key = formatIP(ip)
+    this.size = ip.family === 'IPv4' ? 4 : 16
   }
 }
 
@@ -34,11 +37,14 @@ class CidrValue implements OpaqueValue {
   /** The address as it was written, which may have bits that the prefix does not cover. */
   readonly address: IPAddress
   readonly key: string
+  /** Of the prefix, in bytes. */
+  readonly size: number
 
   constructor(cidr: CIDR, address: IPAddress) {
     this.cidr = cidr
     this.address = address
     this.key = `${formatIP(address)}/${cidr.prefixLength}`
+    this.size = Math.ceil(cidr.prefixLength / 8)
   }
 }
 

@@ -18,7 +18,7 @@ const VERB = /%(?:\.(\d+))?([a-zA-Z%])/g
 
 /** `'%s is %d'.format([x, y])` */
 export function formatText(text: string, values: readonly CelValue[], budget: Budget): string {
-  budget.spend(unitsOf(text) + values.length)
+  budget.work(unitsOf(text) + values.length)
   let next = 0
   return text.replace(VERB, (_, precision: string | undefined, verb: string) => {
     if (verb === '%') return '%'
@@ -27,7 +27,7 @@ export function formatText(text: string, values: readonly CelValue[], budget: Bu
     const digits = precision === undefined ? 6 : Number(precision)
     if (digits > 100) throw new CelError('precision is too large')
     const shown = render(verb, value, digits)
-    budget.spend(unitsOf(shown))
+    budget.work(unitsOf(shown))
     return shown
   })
 }

@@ -15,10 +15,12 @@ class FormatValue implements OpaqueValue {
   readonly celKind = 'kubernetes.NamedFormat'
   readonly key: string
   readonly validate: Validate
+  readonly patternSize: number
 
-  constructor(name: string, validate: Validate) {
+  constructor(name: string, validate: Validate, patternSize: number) {
     this.key = name
     this.validate = validate
+    this.patternSize = patternSize
   }
 }
 
@@ -49,7 +51,26 @@ const FORMATS: Readonly<Record<string, Validate>> = {
   datetime: known('date-time', 'invalid datetime'),
 }
 
-const values = new Map(Object.entries(FORMATS).map(([name, validate]) => [name, new FormatValue(name, validate)]))
+/** The lengths of the regular expressions of Kubernetes, which the cost of a check depends on. */
+const PATTERN_SIZES: Readonly<Record<string, number>> = {
+  dns1123Label: 30,
+  dns1123Subdomain: 60,
+  dns1035Label: 30,
+  qualifiedName: 60,
+  dns1123LabelPrefix: 30,
+  dns1123SubdomainPrefix: 60,
+  dns1035LabelPrefix: 30,
+  labelValue: 40,
+  uri: 1103,
+  uuid: 70,
+  byte: 84,
+  date: 71,
+  datetime: 71,
+}
+
+const values = new Map(
+  Object.entries(FORMATS).map(([name, validate]) => [name, new FormatValue(name, validate, PATTERN_SIZES[name]!)]),
+)
 
 const constants = Object.fromEntries(
   [...values].map(([name, value]) => [`format.${name}(): kubernetes.NamedFormat`, () => value]),

@@ -4,7 +4,7 @@ import { CelError, type CelValue, compare, Duration, isEqual, kindOf, Optional, 
 type List = readonly CelValue[]
 
 const walk = (list: List, budget: Budget) => {
-  budget.spend(list.length)
+  budget.work(list.length)
   return list
 }
 
@@ -37,7 +37,7 @@ function sum(list: List, zero: CelValue): CelValue {
 function slice(list: List, from: bigint, to: bigint, budget: Budget): List {
   if (from < 0n || to < from || to > list.length)
     throw new CelError(`cannot slice(${from}, ${to}), list is length ${list.length}`)
-  budget.spend(Number(to - from))
+  budget.work(Number(to - from))
   return list.slice(Number(from), Number(to))
 }
 
@@ -55,24 +55,24 @@ function flatten(list: List, depth: bigint, budget: Budget): List {
 function distinct(list: List, budget: Budget): List {
   const kept: CelValue[] = []
   for (const item of list) {
-    budget.spend(kept.length + 1)
-    if (!kept.some((one) => isEqual(one, item))) kept.push(item)
+    budget.work(kept.length + 1)
+    if (!kept.some((one) => isEqual(one, item, budget))) kept.push(item)
   }
   return kept
 }
 
-const includes = (list: List, item: CelValue) => list.some((one) => isEqual(one, item))
+const includes = (list: List, item: CelValue, budget: Budget) => list.some((one) => isEqual(one, item, budget))
 
 function containsAll(list: List, sub: List, budget: Budget): boolean {
-  budget.spend(list.length * sub.length)
-  return sub.every((item) => includes(list, item))
+  budget.work(list.length * sub.length)
+  return sub.every((item) => includes(list, item, budget))
 }
 
 const MAX_RANGE = 1_000_000n
 
 function range(count: bigint, budget: Budget): List {
   if (count > MAX_RANGE) throw new CelError('range is too large')
-  budget.spend(Number(count))
+  budget.work(Number(count))
   return Array.from({ length: Number(count) }, (_, i) => BigInt(i))
 }
 
@@ -104,9 +104,9 @@ export const lists: Functions = {
   ...forComparable,
   ...forNumbers,
   'list<A>.indexOf(A): int': (list: List, item: CelValue, budget: Budget) =>
-    BigInt(walk(list, budget).findIndex((one) => isEqual(one, item))),
+    BigInt(walk(list, budget).findIndex((one) => isEqual(one, item, budget))),
   'list<A>.lastIndexOf(A): int': (list: List, item: CelValue, budget: Budget) =>
-    BigInt(walk(list, budget).findLastIndex((one) => isEqual(one, item))),
+    BigInt(walk(list, budget).findLastIndex((one) => isEqual(one, item, budget))),
   'list<A>.slice(int, int): list<A>': slice,
   'list<A>.distinct(): list<A>': distinct,
   'list<A>.reverse(): list<A>': (list: List, budget: Budget) => walk(list, budget).toReversed(),
@@ -119,7 +119,7 @@ export const lists: Functions = {
   'sets.equivalent(list<A>, list<A>): bool': (a: List, b: List, budget: Budget) =>
     containsAll(a, b, budget) && containsAll(b, a, budget),
   'sets.intersects(list<A>, list<A>): bool': (a: List, b: List, budget: Budget) => {
-    budget.spend(a.length * b.length)
-    return a.some((item) => includes(b, item))
+    budget.work(a.length * b.length)
+    return a.some((item) => includes(b, item, budget))
   },
 }

@@ -34,17 +34,17 @@ const special = () => {
 }
 
 const equal = (a: CelValue, b: CelValue, budget: Budget) => {
-  budget.spend(Math.min(unitsOf(a), unitsOf(b)))
-  return isEqual(a, b)
+  budget.work(Math.min(unitsOf(a), unitsOf(b)))
+  return isEqual(a, b, budget)
 }
 
 function isIn(value: CelValue, list: readonly CelValue[], budget: Budget): boolean {
-  budget.spend(list.length)
-  return list.some((item) => isEqual(item, value))
+  budget.work(list.length)
+  return list.some((item) => isEqual(item, value, budget))
 }
 
 const order = (test: (order: number) => boolean) => (a: CelValue, b: CelValue, budget: Budget) => {
-  budget.spend(Math.min(unitsOf(a), unitsOf(b)))
+  budget.work(Math.min(unitsOf(a), unitsOf(b)))
   return test(compare(a, b))
 }
 
@@ -82,12 +82,12 @@ export const operators: Functions = {
   '_+_(uint, uint): uint': (a: Uint, b: Uint) => uint(a.value + b.value),
   '_+_(double, double): double': (a: number, b: number) => a + b,
   '_+_(string, string): string': (a: string, b: string, budget: Budget) => {
-    budget.spend(unitsOf(a) + unitsOf(b))
+    budget.work(unitsOf(a) + unitsOf(b))
     return a + b
   },
   '_+_(bytes, bytes): bytes': (a: Uint8Array, b: Uint8Array) => new Uint8Array(Buffer.concat([a, b])),
   '_+_(list<A>, list<A>): list<A>': (a: CelValue[], b: CelValue[], budget: Budget) => {
-    budget.spend(a.length + b.length)
+    budget.work(a.length + b.length)
     return [...a, ...b]
   },
   '_+_(timestamp, duration): timestamp': (a: Timestamp, b: Duration) => new Timestamp(a.nanos + b.nanos),

@@ -6,12 +6,12 @@ import { codePoints, unitsOf } from './size.ts'
 
 /** Work that grows with the text. */
 const walk = (budget: Budget, ...texts: string[]) => {
-  for (const text of texts) budget.spend(unitsOf(text))
+  for (const text of texts) budget.work(unitsOf(text))
 }
 
 /** A regular expression costs its text times its own length. */
-const spendMatch = (budget: Budget, text: string, pattern: string) =>
-  budget.spend(Math.ceil((text.length + 1) / 10) * Math.ceil((pattern.length + 3) / 4))
+const workOfMatch = (budget: Budget, text: string, pattern: string) =>
+  budget.work(Math.ceil((text.length + 1) / 10) * Math.ceil((pattern.length + 3) / 4))
 
 function indexOf(text: string, part: string, from: bigint): bigint {
   const points = codePoints(text)
@@ -47,7 +47,7 @@ function charAt(text: string, at: bigint): string {
 function replace(text: string, old: string, by: string, limit: bigint, budget: Budget): string {
   walk(budget, text, by)
   if (limit < 0n) {
-    budget.spend(Math.ceil((text.length * by.length) / 10))
+    budget.work(Math.ceil((text.length * by.length) / 10))
     return text.replaceAll(old, () => by)
   }
   let result = text
@@ -57,7 +57,7 @@ function replace(text: string, old: string, by: string, limit: bigint, budget: B
     if (found < 0) break
     result = result.slice(0, found) + by + result.slice(found + old.length)
     from = found + by.length
-    budget.spend(1)
+    budget.work(1)
   }
   return result
 }
@@ -133,13 +133,13 @@ export const strings = (re2: Re2): Functions => ({
 })
 
 function matches(re2: Re2, text: string, pattern: string, budget: Budget): boolean {
-  spendMatch(budget, text, pattern)
+  workOfMatch(budget, text, pattern)
   checkPattern(re2, pattern)
   return re2.matches(pattern, text)
 }
 
 function findAll(re2: Re2, text: string, pattern: string, limit: number, budget: Budget): string[] {
-  spendMatch(budget, text, pattern)
+  workOfMatch(budget, text, pattern)
   checkPattern(re2, pattern)
   return re2.findAll(pattern, text, limit)
 }
