@@ -10,9 +10,13 @@ export type LoadJob = { server: string; credentials?: Credentials; clients: numb
       path: string
       target: string
       watchers: number
+      /** Watchers that share a connection. */
+      perConnection: number
       writesPerSecond: number
       seconds: number
       size: number
+      /** Whose CPU is measured, from the first write on: opening the connections does not count. */
+      serverPid: number
     }
 )
 
@@ -23,4 +27,6 @@ export interface LoadResult {
   p50: number
   p99: number
   bytes: number
+  /** Microseconds that the server and this client spent on a watch. */
+  cpu?: { server: number; client: number }
 }

@@ -1,68 +1,86 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
+import { type ClientHttp2Session, connect } from 'node:http2'
 import type { LoadJob, LoadResult } from './load-job.ts'
-import { pause, percentile } from './measure.ts'
+import { cpuMicroseconds, pause, percentile } from './measure.ts'
+import { WatchConnection, type WatchListener } from './watch-connection.ts'
 
 type WatchJob = Extract<LoadJob, { kind: 'watch' }>
 
-/** Streams of one connection, so that a thousand watchers do not cost a thousand handshakes. */
-const STREAMS_PER_CONNECTION = 20
 const NEWLINE = 10
-/** One of so many watchers is timed; the client must not be slower than the server it measures. */
-const SAMPLE = 20
 const SENT = /"sent":"([\d.]+)"/g
 
 /** Many watchers of one resource in this process, and one writer that puts the time into what it writes. */
 export async function watchLoad(job: WatchJob): Promise<LoadResult> {
-  const open = () => connect(job.server, job.credentials ?? {})
-  const sessions = Array.from({ length: Math.ceil(job.watchers / STREAMS_PER_CONNECTION) }, open)
-  const latencies: number[] = []
-  let deliveries = 0
-  let bytes = 0
-  const count = (chunk: Buffer) => {
-    bytes += chunk.length
-    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) deliveries++
-  }
-  const measure = (chunk: Buffer) => {
-    count(chunk)
-    const now = performance.now()
-    // Every event carries the moment it was written; latin1 costs no decoding.
-    for (const match of chunk.toString('latin1').matchAll(SENT)) latencies.push(now - Number(match[1]))
-  }
-  const streams = await Promise.all(
-    Array.from({ length: job.watchers }, (_, index) =>
-      startWatch(
-        sessions[index % sessions.length] as ClientHttp2Session,
-        job.path,
-        index % SAMPLE === 0 ? measure : count,
-      ),
-    ),
-  )
-  const writer = open()
+  const tally = new Tally()
+  const connections = await openWatches(job, tally)
+  const writer = connect(job.server, job.credentials ?? {})
   const writes = job.writesPerSecond * job.seconds
+  const cpuSoFar = () => ({ server: cpuMicroseconds(job.serverPid), client: cpuMicroseconds(process.pid) })
+  const before = cpuSoFar()
   const started = performance.now()
   for (let i = 0; i < writes; i++) {
     const due = started + (i * 1000) / job.writesPerSecond
     if (due > performance.now()) await pause(due - performance.now())
     write(writer, job.target, job.size)
   }
-  for (let waited = 0; deliveries < writes * job.watchers && waited < 20_000; waited += 50) await pause(50)
+  for (let waited = 0; tally.deliveries < writes * job.watchers && waited < 20_000; waited += 50) await pause(50)
   const seconds = (performance.now() - started) / 1000
-  for (const stream of streams) stream.close()
-  for (const session of [...sessions, writer]) session.destroy()
-  const sorted = Float64Array.from(latencies).sort()
-  return { operations: deliveries, seconds, p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), bytes }
+  const after = cpuSoFar()
+  for (const connection of connections) connection.close()
+  writer.destroy()
+  const sorted = Float64Array.from(tally.latencies).sort()
+  return {
+    operations: tally.deliveries,
+    seconds,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    bytes: tally.bytes,
+    cpu: { server: after.server - before.server, client: after.client - before.client },
+  }
 }
 
-function startWatch(
-  session: ClientHttp2Session,
-  path: string,
-  onData: (chunk: Buffer) => void,
-): Promise<ClientHttp2Stream> {
+/** Counts what all watchers get, and times what the first of each connection gets. */
+class Tally {
+  deliveries = 0
+  bytes = 0
+  readonly latencies: number[] = []
+
+  count(buffer: Buffer, from: number, to: number): void {
+    this.bytes += to - from
+    for (let at = buffer.indexOf(NEWLINE, from); at >= 0 && at < to; at = buffer.indexOf(NEWLINE, at + 1))
+      this.deliveries++
+  }
+
+  /** Every event carries the moment it was written; latin1 costs no decoding. Returns what belongs to the next one. */
+  time(text: string): string {
+    const end = text.lastIndexOf('\n') + 1
+    if (end === 0) return text
+    const now = performance.now()
+    for (const match of text.slice(0, end).matchAll(SENT)) this.latencies.push(now - Number(match[1]))
+    return text.slice(end)
+  }
+}
+
+async function openWatches(job: WatchJob, tally: Tally): Promise<WatchConnection[]> {
+  const connections: WatchConnection[] = []
+  for (let watches = 0; watches < job.watchers; watches += job.perConnection) {
+    const here = Math.min(job.perConnection, job.watchers - watches)
+    connections.push(await openConnection(job, here, tally))
+  }
+  return connections
+}
+
+function openConnection(job: WatchJob, watches: number, tally: Tally): Promise<WatchConnection> {
+  let begun = ''
   return new Promise((resolve, reject) => {
-    const stream = session.request({ ':method': 'GET', ':path': path, accept: 'application/json' })
-    stream.on('response', () => resolve(stream))
-    stream.on('data', onData)
-    stream.on('error', reject)
+    const listener: WatchListener = {
+      onOpen: () => resolve(connection),
+      onData(watch, buffer, from, to) {
+        tally.count(buffer, from, to)
+        if (watch === 0) begun = tally.time(begun + buffer.toString('latin1', from, to))
+      },
+      onFailure: (reason) => reject(new Error(reason)),
+    }
+    const connection = new WatchConnection(job.server, job.credentials, job.path, watches, listener)
   })
 }
 

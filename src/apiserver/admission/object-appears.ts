@@ -16,12 +16,12 @@ export async function objectAppears<T extends KubernetesObject>(
   return new Promise((resolve) => {
     const done = (object: T | undefined) => {
       timer.cancel()
-      unsubscribe()
+      subscription.end()
       resolve(object)
     }
     const timer = clock.after(milliseconds, () => done(undefined))
     const filter = { id: `appears ${key}`, keyPrefix: key, exactKey: true, matches: undefined }
-    const unsubscribe = cache.subscribe(filter, {
+    const subscription = cache.subscribe(filter, {
       deliver: ({ events }) => {
         const last = events.at(-1)
         if (last && last.type !== 'DELETED') done(last.object.object as T)

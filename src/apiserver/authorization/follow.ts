@@ -40,16 +40,16 @@ export async function follow(
     const present = new Set(objects.map(({ key }) => key))
     for (const key of [...known]) if (!present.has(key)) tell(key, undefined)
     for (const object of objects) tell(object.key, object)
-    const stop = cache.subscribe(filter, {
+    const subscription = cache.subscribe(filter, {
       deliver(batch) {
         for (const { type, object } of batch.events) tell(object.key, type === 'DELETED' ? undefined : object)
       },
       end() {
-        stop()
+        subscription.end()
         void reattach()
       },
     })
-    context.signal.addEventListener('abort', stop, { once: true })
+    context.signal.addEventListener('abort', subscription.end, { once: true })
   }
   const reattach = async () => {
     while (!context.signal.aborted) {

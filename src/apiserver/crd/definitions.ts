@@ -81,11 +81,12 @@ export class CustomResources implements Disposable {
     const cache = await this.#machinery.feed.cache(PREFIX)
     if (this.#isOver) return
     for (const object of cache.select(ALL)) await this.engines.load(object.bytes)
-    this.#unsubscribe = cache.subscribe(ALL, {
+    const subscription = cache.subscribe(ALL, {
       deliver: (batch) => this.#take(batch),
       // The cache is being replaced: begin again with the new one.
       end: () => void this.#restart(),
     })
+    this.#unsubscribe = subscription.end
     const known = new Set(cache.select(ALL).map((object) => object.key))
     for (const key of [...this.#served.keys()]) if (!known.has(key)) this.#forget(key)
     this.#applyAll(known)

@@ -3,7 +3,7 @@ import { expired } from '../../api/meta/api-error.ts'
 import type { Timer } from '../../base/clock.ts'
 import { CompactedError } from '../../store/store.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
-import { eventFor, type ResourceCache } from '../watch-cache/resource-cache.ts'
+import { eventFor, type ResourceCache, type Subscription } from '../watch-cache/resource-cache.ts'
 import { EventBatch, type ObjectEvent, type ObjectFilter, type Watcher } from '../watch-cache/watcher.ts'
 import { objectFilter } from './filter.ts'
 import { reachVersion } from './get.ts'
@@ -138,11 +138,11 @@ function begin(
   const events = history.length === 0 ? first : [...history, ...first]
   if (events.length > 0) sink.deliver(new EventBatch(events))
   if (options.sendInitialEvents) sink.bookmark(machinery.feed.revision, true)
-  const unsubscribe = cache.subscribe(filter, sink)
-  const stopBookmarks = options.allowBookmarks ? startBookmarks(machinery, cache, filter, sink) : () => {}
+  const subscription = cache.subscribe(filter, sink)
+  const stopBookmarks = options.allowBookmarks ? startBookmarks(machinery, subscription, sink) : () => {}
   return () => {
     stopBookmarks()
-    unsubscribe()
+    subscription.end()
   }
 }
 
@@ -150,18 +150,24 @@ function currentState(cache: ResourceCache, filter: ObjectFilter): ObjectEvent[]
   return cache.select(filter).map((object) => ({ type: 'ADDED', object }))
 }
 
-function startBookmarks(machinery: Machinery, cache: ResourceCache, filter: ObjectFilter, sink: WatchSink): () => void {
+function startBookmarks(machinery: Machinery, subscription: Subscription, sink: WatchSink): () => void {
   let timer: Timer
+  let isStopped = false
   const next = () => {
+    // What was told just now may have ended the watch.
+    if (isStopped) return
     // Spread out, so that a thousand watchers are not served in one tick.
     const delay = BOOKMARK_PERIOD_MS * (0.75 + machinery.random.next() / 2)
     timer = machinery.clock.after(delay, () => {
-      cache.flush(filter)
+      subscription.catchUp()
       sink.bookmark(machinery.feed.revision, false)
       next()
     })
     timer.unref()
   }
   next()
-  return () => timer.cancel()
+  return () => {
+    isStopped = true
+    timer.cancel()
+  }
 }

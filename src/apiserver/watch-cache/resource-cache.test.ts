@@ -28,11 +28,10 @@ class Listener {
 }
 
 function crowdOf(size: number) {
-  const clock = new VirtualClock(0)
-  const cache = new ResourceCache(PREFIX, [], 1, clock)
+  const cache = new ResourceCache(PREFIX, [], 1, new VirtualClock(0))
   const listeners = Array.from({ length: size }, () => new Listener())
   for (const listener of listeners) cache.subscribe(ALL, listener)
-  return { clock, cache, listeners }
+  return { cache, listeners }
 }
 
 describe('ResourceCache', () => {
@@ -52,43 +51,21 @@ describe('ResourceCache', () => {
     expect(encoded.object.metadata.resourceVersion).toBe('3')
   })
 
-  it('tells a few watchers at once', () => {
-    const { cache, listeners } = crowdOf(3)
-    cache.apply([put('a', 2)])
-    for (const listener of listeners) expect(listener.batches).toEqual([['ADDED a']])
-  })
-
-  it('tells a crowd together what happened within a moment', () => {
-    const { clock, cache, listeners } = crowdOf(100)
-    cache.apply([put('a', 2)])
-    cache.apply([put('b', 3)])
-    expect(listeners[0]!.batches).toEqual([])
-    clock.advance(20)
-    for (const listener of listeners) expect(listener.batches).toEqual([['ADDED a', 'ADDED b']])
-    cache.apply([put('c', 4)])
-    clock.advance(20)
-    expect(listeners[99]!.batches.at(-1)).toEqual(['ADDED c'])
-  })
-
-  it('does not tell one who joins what the others still wait for', () => {
-    const { clock, cache, listeners } = crowdOf(100)
-    cache.apply([put('a', 2)])
-    const late = new Listener()
-    cache.subscribe(ALL, late)
-    expect(listeners[0]!.batches).toEqual([['ADDED a']])
-    cache.apply([put('b', 3)])
-    clock.advance(20)
-    expect(late.batches).toEqual([['ADDED b']])
-    expect(listeners[0]!.batches).toEqual([['ADDED a'], ['ADDED b']])
-  })
-
-  it('tells what waits on demand, and before it ends', () => {
+  it('ends every watch when it is closed, after all was told', () => {
     const { cache, listeners } = crowdOf(100)
     cache.apply([put('a', 2)])
-    cache.flush(ALL)
-    expect(listeners[0]!.batches).toEqual([['ADDED a']])
-    cache.apply([put('b', 3)])
     cache.close()
-    expect(listeners[0]).toMatchObject({ ended: true, batches: [['ADDED a'], ['ADDED b']] })
+    expect(listeners[99]).toMatchObject({ ended: true, batches: [['ADDED a']] })
+  })
+
+  it('forgets who has gone', () => {
+    const cache = new ResourceCache(PREFIX, [], 1, new VirtualClock(0))
+    const [gone, here] = [new Listener(), new Listener()]
+    const subscription = cache.subscribe(ALL, gone)
+    cache.subscribe(ALL, here)
+    subscription.end()
+    cache.apply([put('a', 2)])
+    expect([gone.batches, here.batches]).toEqual([[], [['ADDED a']]])
+    expect(cache.watcherCount).toBe(1)
   })
 })

@@ -6,23 +6,17 @@ import type { Change, Entry } from '../../store/store.ts'
 import { type EncodedObject, isStampOf, withRevision } from '../registry/encoding.ts'
 import { CachedObject } from './cached-object.ts'
 import { type CacheEvent, EventLog } from './event-log.ts'
-import { EventBatch, type ObjectEvent, type ObjectFilter, selects, type Watcher } from './watcher.ts'
+import { type ObjectEvent, type ObjectFilter, selects, type Watcher } from './watcher.ts'
+import { WatcherGroup } from './watcher-group.ts'
 
 /** How many past changes of a resource can be replayed from memory; older ones are read from the store. */
 const EVENT_LOG_CAPACITY = 4096
 
-/**
- * Above this many watchers of the same objects, what happens within a moment is sent together: writing to a thousand
- * connections costs the same for one event as for three.
- */
-const CROWD = 64
-const CROWD_DELAY_MS = 20
-
-interface WatcherGroup {
-  readonly filter: ObjectFilter
-  readonly watchers: Set<Watcher>
-  /** Events that a crowd has yet to be told. */
-  pending: ObjectEvent[]
+/** What a watcher has of the cache it watches. */
+export interface Subscription {
+  /** Tells the watcher what waits for it; afterwards it has seen everything. */
+  catchUp(): void
+  end(): void
 }
 
 /** All objects of one resource, in key order, with those who watch them. Fed by `CacheFeed`, synchronously. */
@@ -56,7 +50,7 @@ export class ResourceCache {
 
   get watcherCount(): number {
     let count = 0
-    for (const group of this.#groups.values()) count += group.watchers.size
+    for (const group of this.#groups.values()) count += group.size
     return count
   }
 
@@ -101,14 +95,15 @@ export class ResourceCache {
     return this.#log.completeSince
   }
 
-  subscribe(filter: ObjectFilter, watcher: Watcher): () => void {
-    const joined = getOrCreate(this.#groups, filter.id, () => ({ filter, watchers: new Set<Watcher>(), pending: [] }))
-    // Whoever joins has seen all so far; what waits is for the others.
-    tell(joined)
-    joined.watchers.add(watcher)
-    return () => {
-      joined.watchers.delete(watcher)
-      if (joined.watchers.size === 0 && this.#groups.get(filter.id) === joined) this.#groups.delete(filter.id)
+  subscribe(filter: ObjectFilter, watcher: Watcher): Subscription {
+    const group = getOrCreate(this.#groups, filter.id, () => new WatcherGroup(filter, this.#clock))
+    group.add(watcher)
+    return {
+      catchUp: () => group.catchUp(watcher),
+      end: () => {
+        group.remove(watcher)
+        if (group.size === 0 && this.#groups.get(filter.id) === group) this.#groups.delete(filter.id)
+      },
     }
   }
 
@@ -118,11 +113,7 @@ export class ResourceCache {
     const events = changes.map((change) => this.#record(change))
     for (const group of this.#groups.values()) {
       const seen = events.map((event) => eventFor(event, group.filter)).filter((event) => event !== undefined)
-      if (seen.length === 0) continue
-      if (group.pending.push(...seen) === seen.length && group.watchers.size > CROWD) {
-        this.#clock.after(CROWD_DELAY_MS, () => tell(group)).unref()
-      }
-      if (group.watchers.size <= CROWD) tell(group)
+      if (seen.length > 0) group.take(seen)
     }
   }
 
@@ -134,18 +125,9 @@ export class ResourceCache {
     }
   }
 
-  /** Tells the watchers of a filter what waits for them; afterwards they have seen everything. */
-  flush(filter: ObjectFilter): void {
-    const group = this.#groups.get(filter.id)
-    if (group) tell(group)
-  }
-
   /** Ends every watch: the cache is about to be replaced. */
   close(): void {
-    for (const group of this.#groups.values()) {
-      tell(group)
-      for (const watcher of [...group.watchers]) watcher.end()
-    }
+    for (const group of this.#groups.values()) group.end()
   }
 
   #put(object: CachedObject): void {
@@ -176,13 +158,6 @@ export class ResourceCache {
     this.#lastChange = change.revision
     return event
   }
-}
-
-function tell(group: WatcherGroup): void {
-  if (group.pending.length === 0) return
-  const batch = new EventBatch(group.pending)
-  group.pending = []
-  for (const watcher of group.watchers) watcher.deliver(batch)
 }
 
 /** A change seen through a filter: an object that stops matching is gone for those who watch it. */
