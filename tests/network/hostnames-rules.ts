@@ -121,9 +121,6 @@ endpoints-check
 nodeport-endpoints-check
 cluster-ips-check
 firewall-check
-filter-prerouting
-filter-output-pre-dnat
-filter-input
 filter-forward
 filter-output
 nat-prerouting

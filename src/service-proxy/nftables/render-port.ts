@@ -26,7 +26,15 @@ import {
   stickyEndpoints,
 } from './load-balancing.ts'
 import { isForeignTraffic, isPodTraffic } from './local-traffic.ts'
-import { MARK_CHAIN, REJECT_CHAIN, type Rendered, type RenderedChain, type RenderedElement } from './skeleton.ts'
+import {
+  FIREWALL_CHAINS,
+  MARK_CHAIN,
+  NO_ENDPOINT_CHAINS,
+  REJECT_CHAIN,
+  type Rendered,
+  type RenderedChain,
+  type RenderedElement,
+} from './skeleton.ts'
 
 /** What ports have in common: most chains follow from their names, and are rendered once. */
 export interface RenderContext {
@@ -193,6 +201,7 @@ class PortRenderer {
   }
 
   #unreachable(kind: FrontendKind, ip: string, target: Exclude<TrafficTarget, 'balance'>): void {
+    for (const chain of NO_ENDPOINT_CHAINS) this.#chain(chain)
     const set = this.#layout.sets[kind === 'address' ? 'no-endpoint-services' : 'no-endpoint-nodeports']
     const verdict =
       target === 'drop' ? ({ verdict: 'drop' } as const) : ({ verdict: 'goto', chain: REJECT_CHAIN } as const)
@@ -208,7 +217,8 @@ class PortRenderer {
 
   #firewall(): void {
     const { sourceRanges, loadBalancerIPs, family } = this.#port
-    if (sourceRanges.length === 0) return
+    if (sourceRanges.length === 0 || loadBalancerIPs.length === 0) return
+    for (const chain of FIREWALL_CHAINS) this.#chain(chain)
     const ranges = rangesOf(sourceRanges, family)
     const { sets } = this.#layout
     for (const ip of loadBalancerIPs) {

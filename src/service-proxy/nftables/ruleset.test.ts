@@ -102,6 +102,16 @@ function contentsOf(nftables: Nftables, layout: ReturnType<typeof layoutOf>) {
   }
 }
 
+const plain: Shape = {
+  endpoints: [2, 3, 4],
+  internalLocal: false,
+  externalLocal: false,
+  affinity: false,
+  nodePort: false,
+  loadBalancer: false,
+  ranges: false,
+}
+
 describe('a ruleset', () => {
   test('changed step by step is the same as one made at once', async () => {
     const changes = fc.array(fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), fc.option(shapes)), { maxLength: 4 }), {
@@ -169,18 +179,34 @@ describe('a ruleset', () => {
     )
   })
 
+  test('packets pass base chains for firewalls and missing endpoints only while a port needs them', async () => {
+    const layout = layoutOf('IPv4')
+    const nftables = fakeLinux().openNftables()
+    const ruleset = new Ruleset(layout, node)
+    const start = new NftTransaction()
+    replaceTable(ruleset.load([port(0, plain)]), start)
+    await nftables.commit(start)
+    const baseChains = async (changed: ServicePort) => {
+      const transaction = new NftTransaction()
+      ruleset.change([[changed.key, changed]], transaction)
+      await nftables.commit(transaction)
+      const chains = nftables.list(layout.table)!.chains.filter(({ base }) => base)
+      return chains.map(({ name, base }) => `${base!.hook} ${name}`).sort()
+    }
+    const always = await baseChains(port(1, plain))
+    expect(always).toHaveLength(5)
+    const firewall = ['output filter-output-pre-dnat', 'prerouting filter-prerouting']
+    const missing = ['forward no-endpoints-forward', 'input no-endpoints-input', 'output no-endpoints-output']
+    const guarded = port(1, { ...plain, loadBalancer: true, ranges: true })
+    expect(await baseChains(guarded)).toEqual([...always, ...firewall].sort())
+    expect(await baseChains(port(2, { ...plain, endpoints: [] }))).toEqual([...always, ...firewall, ...missing].sort())
+    expect(await baseChains(port(1, plain))).toEqual([...always, ...missing].sort())
+    expect(await baseChains(port(2, plain))).toEqual(always)
+  })
+
   test('a change of one endpoint is a few elements, whatever else there is', () => {
     const layout = layoutOf('IPv4')
     const ruleset = new Ruleset(layout, node)
-    const plain: Shape = {
-      endpoints: [2, 3, 4],
-      internalLocal: false,
-      externalLocal: false,
-      affinity: false,
-      nodePort: false,
-      loadBalancer: false,
-      ranges: false,
-    }
     ruleset.load(Array.from({ length: 200 }, (_, i) => port(i, plain)))
     const changed = port(7, { ...plain, endpoints: [2, 5, 4] })
     const transaction = new NftTransaction()

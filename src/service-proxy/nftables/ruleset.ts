@@ -158,7 +158,8 @@ export class Ruleset {
     const goneSets = sets.filter(({ uses }) => uses === 0)
     for (const one of sets) if (one.uses > 0 && !one.isLive) transaction.addSet(one.object)
     for (const one of chains) {
-      if (one.uses > 0 && !one.isLive) transaction.addChain({ table, name: one.object.name })
+      const { name, base } = one.object
+      if (one.uses > 0 && !one.isLive) transaction.addChain({ table, name, ...(base && { base }) })
     }
     for (const one of chains) if (one.uses > 0) this.#writeRules(transaction, one)
     elements.append(transaction, (set) => this.#sets.get(set.name)?.uses === 0)

@@ -44,6 +44,8 @@ export const REJECT_CHAIN = 'reject-chain'
 /** Filters that must see the address the client used run before it is changed. */
 const BEFORE_DNAT = -110
 const DNAT = -100
+/** A port without endpoints may be dropped where one that no Service has is rejected. */
+const BEFORE_FILTER = -1
 const FILTER = 0
 const SNAT = 100
 
@@ -55,21 +57,20 @@ export function renderSkeleton(layout: Layout, node: ProxyNode): Rendered {
   }
 }
 
+const base = (
+  name: string,
+  type: NftBaseChain['type'],
+  hook: NftBaseChain['hook'],
+  priority: number,
+  rules: readonly NftRule[],
+): RenderedChain => ({ name, base: { type, hook, priority, policy: 'accept' }, rules })
+
+const ifNew = (chain: string) => rule([...isNewConnection, jump(chain)])
+
 function baseChains(layout: Layout): RenderedChain[] {
-  const base = (
-    name: string,
-    type: NftBaseChain['type'],
-    hook: NftBaseChain['hook'],
-    priority: number,
-    rules: NftRule[],
-  ): RenderedChain => ({ name, base: { type, hook, priority, policy: 'accept' }, rules })
-  const ifNew = (chain: string) => rule([...isNewConnection, jump(chain)])
   return [
-    base('filter-prerouting', 'filter', 'prerouting', BEFORE_DNAT, [ifNew('firewall-check')]),
-    base('filter-output-pre-dnat', 'filter', 'output', BEFORE_DNAT, [ifNew('firewall-check')]),
-    base('filter-input', 'filter', 'input', FILTER, [ifNew('nodeport-endpoints-check'), ifNew('endpoints-check')]),
-    base('filter-forward', 'filter', 'forward', FILTER, [ifNew('endpoints-check'), ifNew('cluster-ips-check')]),
-    base('filter-output', 'filter', 'output', FILTER, [ifNew('endpoints-check'), ifNew('cluster-ips-check')]),
+    base('filter-forward', 'filter', 'forward', FILTER, [ifNew('cluster-ips-check')]),
+    base('filter-output', 'filter', 'output', FILTER, [ifNew('cluster-ips-check')]),
     base('nat-prerouting', 'nat', 'prerouting', DNAT, [rule([jump('services')])]),
     base('nat-output', 'nat', 'output', DNAT, [rule([jump('services')])]),
     base('nat-postrouting', 'nat', 'postrouting', SNAT, [
@@ -81,6 +82,21 @@ function baseChains(layout: Layout): RenderedChain[] {
     ]),
   ]
 }
+
+/** Every packet passes every base chain, so those that few Services need stand there only while one of these does. */
+export const FIREWALL_CHAINS: readonly RenderedChain[] = [
+  base('filter-prerouting', 'filter', 'prerouting', BEFORE_DNAT, [ifNew('firewall-check')]),
+  base('filter-output-pre-dnat', 'filter', 'output', BEFORE_DNAT, [ifNew('firewall-check')]),
+]
+
+export const NO_ENDPOINT_CHAINS: readonly RenderedChain[] = [
+  base('no-endpoints-input', 'filter', 'input', BEFORE_FILTER, [
+    ifNew('nodeport-endpoints-check'),
+    ifNew('endpoints-check'),
+  ]),
+  base('no-endpoints-forward', 'filter', 'forward', BEFORE_FILTER, [ifNew('endpoints-check')]),
+  base('no-endpoints-output', 'filter', 'output', BEFORE_FILTER, [ifNew('endpoints-check')]),
+]
 
 function innerChains(layout: Layout, node: ProxyNode): RenderedChain[] {
   const toNodePort = [destination(layout), { expr: 'lookup', set: 'nodeport-ips', from: 0 } as const]
