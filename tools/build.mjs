@@ -85,7 +85,6 @@ const COMMON = {
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  packages: 'external',
   minify: false,
   legalComments: 'none',
   logLevel: 'warning',
@@ -106,20 +105,25 @@ const bundleLibraries = (build) =>
   build({
     ...COMMON,
     entryPoints: LIBRARIES,
+    packages: 'external',
     chunkNames: 'chunks/[name]-[hash]',
     splitting: true,
     format: 'esm',
     plugins: [assets],
   })
 
+/** Found at run time: one is native, one is for those with etcd or CRI sockets, two are optional to `ws`. */
+const OUTSIDE_PROGRAM = ['koffi', '@grpc/grpc-js', 'bufferutil', 'utf-8-validate']
+
 /**
- * All that the executables run becomes one function in one file, since V8 can keep the compiled code of scripts, not
- * of modules. Returns the file's name.
+ * All that the executables run, packages too, becomes one function in one file, since V8 can keep the compiled code of
+ * scripts, not of modules. Returns the file's name.
  */
 async function bundleProgram(build) {
   const { metafile } = await build({
     ...COMMON,
     entryPoints: ['src/bin/program.ts'],
+    external: OUTSIDE_PROGRAM,
     entryNames: '[dir]/[name]-[hash]',
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
@@ -130,7 +134,19 @@ async function bundleProgram(build) {
     plugins: [assets],
     metafile: true,
   })
+  writeLicenses(Object.keys(metafile.inputs))
   return path.basename(Object.keys(metafile.outputs)[0])
+}
+
+/** What the authors of the packages inside ask for: their licenses go where their code goes. */
+function writeLicenses(inputs) {
+  const packages = new Set(inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []))
+  const texts = [...packages].sort().map((name) => {
+    const folder = at(`node_modules/${name}`)
+    const license = readdirSync(folder).find((file) => /^licen[sc]e/i.test(file))
+    return `${name}\n\n${readFileSync(path.join(folder, license), 'utf8').trim()}\n`
+  })
+  writeFileSync(at('dist/bin/LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`))
 }
 
 async function declarations() {
