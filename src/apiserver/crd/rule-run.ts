@@ -4,6 +4,7 @@ import { FieldPath } from '../../api/meta/field-path.ts'
 import { canonical } from '../../api/schema/value-rules.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
+import type { CompiledCel } from '../cel/compile.ts'
 import { Budget } from '../cel/library.ts'
 import { CelBudgetError, CelError, type CelValue, Optional } from '../cel/values.ts'
 import type { CompiledRule } from './cel-rule.ts'
@@ -20,7 +21,7 @@ export interface RuleTree {
   readonly values: RuleTree | undefined
 }
 
-/** What one rule may cost on one value, and all rules on one object, in steps. */
+/** What one rule may cost on one value, and all rules on one object. */
 const RULE_BUDGET = 1_000_000
 const OBJECT_BUDGET = 10_000_000
 const MAX_MESSAGE = 5 * 1024
@@ -73,19 +74,31 @@ export class RuleRun {
     // What did not change is let be, whatever is thought of it now.
     if (!rule.isTransition && hasOld && deepEqual(value, old)) return
     const variables = this.#variables(rule, tree, value, hasOld ? old : undefined)
-    const budget = new Budget(Math.min(RULE_BUDGET, this.#left))
+    const isShort = this.#left < RULE_BUDGET
     const fail = (error: FieldError) => this.#errors.push(error)
     const at = rule.fieldPath.reduce((place, name) => place?.child(name) ?? FieldPath.root(name), path)
     try {
-      const passed = rule.program.evaluate(variables, budget)
+      const passed = this.#evaluate(rule.program, variables)
       if (passed !== true) fail(fieldError(rule, tree, value, at ?? NO_PATH, this.#message(rule, variables)))
     } catch (error) {
       if (!(error instanceof CelError)) throw error
       const shown = rule.rule.message?.trim() || rule.rule.rule.trim()
-      fail(invalid(at ?? NO_PATH, tree.props.type ?? '', failureText(error, shown)))
-      if (error instanceof CelBudgetError) this.#left = -1
+      fail(invalid(at ?? NO_PATH, tree.props.type ?? '', failureText(error, shown, isShort)))
     }
-    this.#left -= RULE_BUDGET - Math.max(budget.left, 0)
+  }
+
+  /** Within what one run may cost, and what is left for the whole object. */
+  #evaluate(program: CompiledCel, variables: ReadonlyMap<string, CelValue>): CelValue {
+    const limit = Math.min(RULE_BUDGET, this.#left)
+    const budget = new Budget(limit)
+    try {
+      return program.evaluate(variables, budget)
+    } catch (error) {
+      if (error instanceof CelBudgetError) this.#left = -1
+      throw error
+    } finally {
+      this.#left -= limit - Math.max(budget.left, 0)
+    }
   }
 
   #variables(rule: CompiledRule, tree: RuleTree, value: unknown, old: unknown): Map<string, CelValue> {
@@ -111,7 +124,7 @@ export class RuleRun {
     const plain = rule.message?.trim() || `failed rule: ${rule.rule.trim()}`
     if (!message) return plain
     try {
-      const text = message.evaluate(variables, new Budget(RULE_BUDGET))
+      const text = this.#evaluate(message, variables)
       const isUsable =
         typeof text === 'string' && text.trim() !== '' && !text.includes('\n') && text.length <= MAX_MESSAGE
       return isUsable ? text : plain
@@ -124,7 +137,9 @@ export class RuleRun {
 
 const NO_PATH = FieldPath.root('<nil>')
 
-function failureText(error: CelError, rule: string): string {
+function failureText(error: CelError, rule: string, isShort: boolean): string {
+  if (error instanceof CelBudgetError && isShort)
+    return 'validation failed due to running out of cost budget, no further validation rules will be run'
   if (error instanceof CelBudgetError)
     return `no further validation rules will be run due to call cost exceeds limit for rule: ${rule}`
   return `${error.message} evaluating rule: ${rule}`
