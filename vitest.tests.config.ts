@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { UnsteadyReporter } from './tests/tools/unsteady-reporter.ts'
 
 /** The tests that start processes: clusters, kubectl, etcd. Run by `npm test`; they need the build. */
 export default defineConfig({
@@ -11,6 +12,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
     env: { XDG_CACHE_HOME: path.resolve('.cache', 'tests') },
-    reporters: process.env.CI ? ['verbose'] : ['default'],
+    // These share a machine with whatever else runs there. A second failure counts, a first one is told at the end.
+    retry: 1,
+    reporters: [process.env.CI ? 'verbose' : 'default', new UnsteadyReporter()],
   },
 })
