@@ -22,6 +22,8 @@ export interface ContainerRuntime extends AsyncDisposable {
   stopPodSandbox(id: string): Promise<void>
   /** Also removes the sandbox's containers. */
   removePodSandbox(id: string): Promise<void>
+  /** Limits of the pod as a whole. */
+  updatePodSandboxResources(id: string, resources: LinuxContainerResources): Promise<void>
   podSandboxStatus(id: string): Promise<PodSandboxStatus>
   listPodSandbox(filter?: SandboxFilter): Promise<readonly PodSandbox[]>
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import type { ContainerConfig } from './container-config.ts'
+import type { ContainerConfig, LinuxContainerResources } from './container-config.ts'
 import type { ContainerRuntime } from './runtime.ts'
 import { type SimulatedImageOptions, SimulatedImages } from './simulated/images.ts'
 import { SimulatedPods } from './simulated/pods.ts'
@@ -52,6 +52,8 @@ export interface SimulatedRuntime extends ContainerRuntime {
   exit(containerId: string, exitCode: number, reason?: string): void
   /** The configuration a container was created with. */
   configOf(containerId: string): ContainerConfig
+  /** What it has now. */
+  resourcesOf(containerId: string): LinuxContainerResources
 }
 
 export function simulatedRuntime(options: SimulatedRuntimeOptions): SimulatedRuntime {

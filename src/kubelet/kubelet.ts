@@ -24,7 +24,7 @@ import { Housekeeping } from './node/housekeeping.ts'
 import { type Machine, readMachine } from './node/machine.ts'
 import { KUBELET_VERSION, type NodeFacts, type NodeSpec, type Pressure } from './node/node-object.ts'
 import { NodeReporter } from './node/node-reporter.ts'
-import { admitPod } from './pod-worker/admission.ts'
+import { admitPod, admitResize } from './pod-worker/admission.ts'
 import { KeyedBackoff } from './pod-worker/backoff.ts'
 import { ObjectSource } from './pod-worker/object-source.ts'
 import { PodWorkers } from './pod-worker/pod-workers.ts'
@@ -346,6 +346,7 @@ class RunningKubelet implements Kubelet {
       services,
       hostIPs: () => nodeAddresses,
       admit: (pod) => (this.node ? admitPod(pod, this.node, this.#workers?.active(pod) ?? []) : undefined),
+      admitResize: (pod) => (this.node ? admitResize(pod, this.node, this.#workers?.active(pod) ?? []) : undefined),
       devices: async () => ({ env: new Map(), mounts: [], devices: [] }),
     }
   }

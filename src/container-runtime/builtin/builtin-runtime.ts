@@ -164,6 +164,11 @@ export class BuiltinRuntime implements ContainerRuntime {
     return all.filter((container) => matchesContainer(container, filter))
   }
 
+  async updatePodSandboxResources(id: string, resources: LinuxContainerResources): Promise<void> {
+    const { config } = this.sandboxes.get(id)
+    this.context.cgroups.update(config.cgroupParent, resources)
+  }
+
   async updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void> {
     this.containers.update(this.containers.get(id), resources)
   }

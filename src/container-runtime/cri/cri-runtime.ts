@@ -131,6 +131,12 @@ export class CriRuntime implements ContainerRuntime {
     await this.#cgroups.remove(status?.annotations?.[CGROUP_PARENT_ANNOTATION] ?? '')
   }
 
+  /** Those of its containers are the runtime's own, this group is ours. */
+  async updatePodSandboxResources(id: string, resources: LinuxContainerResources): Promise<void> {
+    const { status } = await this.#sandbox(id)
+    this.#cgroups.update(status?.annotations?.[CGROUP_PARENT_ANNOTATION] ?? '', resources)
+  }
+
   async podSandboxStatus(id: string): Promise<PodSandboxStatus> {
     const { status } = await this.#sandbox(id)
     return sandboxStatusOf(status ?? {})

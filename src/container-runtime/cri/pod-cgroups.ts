@@ -10,6 +10,7 @@ export interface PodCgroups {
   parentOf(cgroupParent: string): string
   /** Limits of the pod as a whole. */
   create(parent: string, resources: LinuxContainerResources): Promise<void>
+  update(parent: string, resources: LinuxContainerResources): void
   remove(parent: string): Promise<void>
   /** The number of processes: a file on v2. On v1 CRI has no word for it, and it is set once the container runs. */
   unified(resources: LinuxContainerResources): Readonly<Record<string, string>>
@@ -32,6 +33,9 @@ export function podCgroups(options: PodCgroupsOptions): PodCgroups {
     parentOf: (cgroupParent) => (systemd ? slicePath(cgroupParent) : `${root}${cgroupParent}`),
     async create(parent, resources) {
       if (!systemd) await cgroups.create(parent, resources)
+    },
+    update(parent, resources) {
+      if (!systemd && parent !== '') cgroups.update(parent, resources)
     },
     async remove(parent) {
       if (systemd || parent === '') return

@@ -142,6 +142,10 @@ export class SimulatedPods implements SimulatedRuntime {
     return this.#filtered(filter).map((container) => container.record())
   }
 
+  async updatePodSandboxResources(id: string): Promise<void> {
+    await this.podSandboxStatus(id)
+  }
+
   async updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void> {
     const container = this.#containerOf(id)
     container.resources = { ...container.resources, ...resources }
@@ -213,6 +217,10 @@ export class SimulatedPods implements SimulatedRuntime {
 
   exit(containerId: string, exitCode: number, reason?: string): void {
     this.#containerOf(containerId).exit(exitCode, reason)
+  }
+
+  resourcesOf(containerId: string): LinuxContainerResources {
+    return this.#containerOf(containerId).resources
   }
 
   configOf(containerId: string): ContainerConfig {

@@ -21,6 +21,19 @@ export function admitPod(pod: Pod, node: Node, others: readonly Pod[]): Rejectio
   )
 }
 
+/** A pod that is here already asks for more, or for less. */
+export function admitResize(pod: Pod, node: Node, others: readonly Pod[]): Rejection | undefined {
+  const allocatable = node.status?.allocatable ?? {}
+  for (const [name, requested] of podRequests(pod)) {
+    const capacity = allocatable[name] === undefined ? undefined : inUnits(name, allocatable[name])
+    if (capacity === undefined || requested <= capacity) continue
+    const figures = `requested: ${requested}, capacity: ${capacity}`
+    return { reason: 'Infeasible', message: `Node didn't have enough capacity: ${name}, ${figures}` }
+  }
+  const rejection = checkResources(pod, node, others)
+  return rejection && { reason: 'Deferred', message: rejection.message }
+}
+
 type Amounts = ReadonlyMap<string, number>
 
 const inUnits = (name: string, amount: string | number) => {

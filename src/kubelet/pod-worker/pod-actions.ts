@@ -10,9 +10,11 @@ export type ProbeVerdict = 'Success' | 'Failure' | undefined
 export interface ProbeVerdicts {
   liveness(containerId: string): ProbeVerdict
   startup(containerId: string): ProbeVerdict
+  /** The resources it should have are had only by a new start. */
+  mustRestart?(container: Container): boolean
 }
 
-export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'Changed' | 'Unknown'
+export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'Changed' | 'Resized' | 'Unknown'
 
 export interface ContainerKill {
   readonly container: Container
@@ -158,7 +160,7 @@ function appActions(pod: Pod, runtime: RuntimePod, sandboxId: string | undefined
       kept++
       continue
     }
-    const restarts = reason === 'Changed' || restartsAfter(pod, container, { exitCode: 137 })
+    const restarts = reason === 'Changed' || reason === 'Resized' || restartsAfter(pod, container, { exitCode: 137 })
     kill.push({ container, status, reason, message: killMessage(container, reason, restarts) })
     if (restarts) start.push(container)
   }
@@ -168,6 +170,7 @@ function appActions(pod: Pod, runtime: RuntimePod, sandboxId: string | undefined
 function killReason(container: Container, status: RuntimeContainer, probes: ProbeVerdicts): KillReason | undefined {
   const hash = status.annotations[CONTAINER_HASH]
   if (hash !== undefined && hash !== containerHash(container)) return 'Changed'
+  if (probes.mustRestart?.(container)) return 'Resized'
   if (probes.liveness(status.id) === 'Failure') return 'LivenessProbe'
   return probes.startup(status.id) === 'Failure' ? 'StartupProbe' : undefined
 }
@@ -176,6 +179,7 @@ const KILL_TEXTS: Record<KillReason, string> = {
   Changed: 'definition changed',
   LivenessProbe: 'failed liveness probe',
   StartupProbe: 'failed startup probe',
+  Resized: 'resize requires restart',
   Unknown: 'is in unknown state, try killing it before restart',
 }
 

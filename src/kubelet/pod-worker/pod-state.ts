@@ -7,6 +7,7 @@ import type { WaitingReason } from '../status/container-status.ts'
 import { podStatus } from '../status/pod-status.ts'
 import { StatusWriter } from '../status/status-writer.ts'
 import { PodVolumes } from '../volumes/pod-volumes.ts'
+import { PodAllocation } from './allocation.ts'
 import { podDirectory } from './pod-paths.ts'
 import { NO_RUNTIME_POD, type RuntimePod, readRuntimePod } from './runtime-pod.ts'
 import { terminationMessage } from './termination-message.ts'
@@ -24,12 +25,14 @@ export class PodState {
   readonly probes: PodProbes
   readonly volumes: PodVolumes
   readonly writer: StatusWriter
+  readonly allocation: PodAllocation
   /** Why containers were not started, by their names. */
   readonly failures = new Map<string, WaitingReason>()
   /** The pod as a whole is to end: evicted, past its deadline, not admitted. */
   failure: PodFailure | undefined
   isStopped = false
   runtime: RuntimePod = NO_RUNTIME_POD
+  #desired: Pod
   #pod: Pod
   #status: PodStatus | undefined
   #reading: Promise<void> = Promise.resolve()
@@ -38,7 +41,9 @@ export class PodState {
   constructor(context: WorkerContext, pod: Pod, onProbe: (type: ProbeType) => void) {
     this.context = context
     this.uid = pod.metadata.uid ?? ''
-    this.#pod = pod
+    this.#desired = pod
+    this.allocation = new PodAllocation(pod)
+    this.#pod = this.allocation.of(pod)
     this.volumes = new PodVolumes(context.volumes, podDirectory(context.rootDir, this.uid))
     this.writer = new StatusWriter(context)
     this.writer.see(pod)
@@ -51,13 +56,26 @@ export class PodState {
     })
   }
 
+  /** As the node runs it: with the resources that it has been promised. */
   get pod(): Pod {
     return this.#pod
   }
 
-  set pod(pod: Pod) {
-    this.#pod = pod
+  /** As it is in the API. */
+  get desired(): Pod {
+    return this.#desired
+  }
+
+  set desired(pod: Pod) {
+    this.#desired = pod
+    this.#pod = this.allocation.of(pod)
     this.writer.see(pod)
+  }
+
+  /** Promises what the pod asks for. */
+  allocate(): void {
+    this.allocation.allocate(this.#desired)
+    this.#pod = this.#desired
   }
 
   /** What this kubelet said last, or what the API knew before. */
@@ -92,6 +110,7 @@ export class PodState {
       runtime: this.runtime,
       runtimeName,
       failures: this.failures,
+      allocation: this.allocation,
       probes: this.probes,
       hostIPs: hostIPs(),
       now: clock.now(),

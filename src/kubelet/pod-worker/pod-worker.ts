@@ -8,6 +8,7 @@ import type { ProbeType } from '../probes/probe-loop.ts'
 import { isTerminalPhase } from '../status/pod-phase.ts'
 import { podLogDirectory } from './pod-paths.ts'
 import { type PodFailure, PodState } from './pod-state.ts'
+import { actuate, allocate } from './resize-pod.ts'
 import { mountVolumes, runPod } from './run-pod.ts'
 import { hasRunning } from './runtime-pod.ts'
 import { SerialLoop } from './serial-loop.ts'
@@ -66,8 +67,8 @@ export class PodWorker {
 
   /** The pod changed in the API. */
   update(pod: Pod): void {
-    const isOwnEcho = !asksForMore(this.state.pod, pod)
-    this.state.pod = pod
+    const isOwnEcho = !asksForMore(this.state.desired, pod)
+    this.state.desired = pod
     if (isOwnEcho) {
       // Others may have set conditions that readiness gates wait for.
       if (!this.state.isStopped && this.#isAdmitted) this.state.report()
@@ -98,6 +99,11 @@ export class PodWorker {
   sourceChanged(): void {
     this.#areVolumesStale = true
     this.#loop.wake()
+  }
+
+  /** Another pod has left the node: there may be room now for what was refused. */
+  roomFreed(): void {
+    if (this.state.allocation.pending) this.#loop.wake()
   }
 
   /** Ends the pod for good, as failed. */
@@ -144,6 +150,7 @@ export class PodWorker {
     if (this.#mustEnd()) return this.#end()
     await this.state.refresh()
     if (!this.#isAdmitted && !this.#admit()) return this.#end()
+    const askAgainAt = allocate(this.state)
     const isOver = this.state.report()
     const deadline = this.#deadline()
     if (deadline !== undefined && deadline <= this.#context.clock.now()) {
@@ -152,18 +159,19 @@ export class PodWorker {
       return this.#end()
     }
     if (isOver) return this.#end()
-    return this.#run(deadline)
+    return this.#run([deadline, askAgainAt])
   }
 
-  async #run(deadline: number | undefined): Promise<number | undefined> {
+  async #run(others: readonly (number | undefined)[]): Promise<number | undefined> {
     const { state } = this
     if (this.#running.signal.aborted) this.#running = new AbortController()
     await this.#refreshVolumes()
     const outcome = await runPod(state, this.#running.signal)
     if (outcome.isOver) return this.#end()
     await state.refresh()
+    const resizeAt = await actuate(state)
     state.report()
-    const times = [outcome.wakeAt, deadline, state.volumes.refreshAt].filter((time) => time !== undefined)
+    const times = [outcome.wakeAt, resizeAt, ...others, state.volumes.refreshAt].filter((time) => time !== undefined)
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
@@ -182,6 +190,7 @@ export class PodWorker {
     const rejection = runtime.sandboxes.length > 0 ? undefined : this.#context.admit(pod)
     if (!rejection) {
       this.#isAdmitted = true
+      if (runtime.sandboxes.length === 0) this.state.allocate()
       return true
     }
     this.#context.events.event(podReference(pod), 'Warning', rejection.reason, rejection.message)

@@ -77,7 +77,10 @@ export class PodWorkers implements AsyncDisposable {
   #add(pod: Pod, inApi = true): void {
     const uid = pod.metadata.uid ?? ''
     if (this.#workers.has(uid)) return
-    const onGone = () => void this.#workers.delete(uid)
+    const onGone = () => {
+      this.#workers.delete(uid)
+      for (const worker of this.#workers.values()) worker.roomFreed()
+    }
     this.#workers.set(uid, new PodWorker({ context: this.#context, pod, inApi, onGone }))
   }
 

@@ -24,7 +24,8 @@ export interface RunOutcome {
 
 /** Brings a pod one step nearer to what it should be. */
 export async function runPod(state: PodState, signal: AbortSignal): Promise<RunOutcome> {
-  const actions = podActions(state.pod, state.runtime, state.probes.verdicts)
+  const mustRestart = (container: Container) => state.allocation.needsRestart(container)
+  const actions = podActions(state.pod, state.runtime, { ...state.probes.verdicts, mustRestart })
   if (actions.killPod && !actions.createSandbox) return { isOver: true, wakeAt: undefined }
   if (actions.createSandbox && actions.attempt > 0) await stopOldSandboxes(state)
   if (needsVolumes(actions)) await mountVolumes(state)
@@ -128,6 +129,7 @@ async function start(state: PodState, container: Container, attempt: number, sig
       signal,
     })
     state.failures.delete(container.name)
+    state.allocation.actuated(container)
     return undefined
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error

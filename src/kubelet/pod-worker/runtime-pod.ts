@@ -19,11 +19,16 @@ export interface RuntimePod {
   readonly containers: readonly RuntimeContainer[]
 }
 
+const SIGKILLED = 137
+
 export const NO_RUNTIME_POD: RuntimePod = { sandboxes: [], containers: [] }
 
 export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string | undefined>
 
-/** Asks the runtime; an ended container does not change any more, so what was known of it is kept. */
+/**
+ * Asks the runtime; an ended container does not change any more, so what was known of it is kept. But who killed it may
+ * become known later.
+ */
 export async function readRuntimePod(
   runtime: ContainerRuntime,
   uid: string,
@@ -56,7 +61,8 @@ async function containerStatus(
   known: RuntimeContainer | undefined,
   readMessage: ReadTerminationMessage,
 ): Promise<RuntimeContainer | undefined> {
-  if (known?.state === 'EXITED' && state === 'EXITED') return known
+  const isSettled = known?.state === 'EXITED' && (known.exitCode !== SIGKILLED || known.reason === 'OOMKilled')
+  if (isSettled && state === 'EXITED') return known
   const status = await runtime.containerStatus(id).catch(unlessGone)
   if (status?.state !== 'EXITED') return status
   const terminationMessage = await readMessage(status)

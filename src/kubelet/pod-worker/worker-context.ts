@@ -38,6 +38,8 @@ export interface WorkerContext {
   readonly hostIPs: () => readonly string[]
   /** The second check; undefined lets the pod in. */
   readonly admit: (pod: Pod) => Rejection | undefined
+  /** Whether the node has what a pod on it would like to have now; `Deferred` if another time, `Infeasible` if never. */
+  readonly admitResize: (pod: Pod) => Rejection | undefined
   /** Devices and their environment that a container was promised, if any. */
   readonly devices: (pod: Pod, container: Container) => Promise<ContainerDevices>
 }

@@ -15,6 +15,8 @@ export interface WaitingReason {
 
 export interface ContainerView {
   readonly container: Container
+  /** With the resources that it runs with. */
+  readonly actual?: Container
   /** The runtime's containers of this name, the newest first. */
   readonly history: readonly RuntimeContainer[]
   readonly previous: ContainerStatus | undefined
@@ -41,7 +43,7 @@ export function containerStatus(view: ContainerView): ContainerStatus {
     image: latest.image,
     imageID: latest.imageId,
     containerID: `${view.runtimeName}://${latest.id}`,
-    ...resourcesOf(container),
+    ...resourcesOf(container, latest.state === 'RUNNING' ? view.actual : container),
     ...mountsOf(container),
     ...(latest.user && {
       user: { linux: { ...latest.user, supplementalGroups: [...latest.user.supplementalGroups] } },
@@ -109,12 +111,16 @@ function endedState(ended: RuntimeContainer, { runtimeName }: ContainerView): Co
   }
 }
 
-function resourcesOf({ resources }: Container): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
-  const { requests, limits } = resources ?? {}
-  if (!requests && !limits) return { resources: {} }
+/** `resources` are those it runs with, `allocatedResources` those it was promised. */
+function resourcesOf(
+  container: Container,
+  actual: Container = container,
+): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+  const { requests, limits } = actual.resources ?? {}
+  const allocated = container.resources?.requests
   return {
     resources: { ...(limits && { limits }), ...(requests && { requests }) },
-    ...(requests && { allocatedResources: requests }),
+    ...(allocated && { allocatedResources: allocated }),
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/generated/core-v1.ts'
 import { isSidecar } from '../../api/kinds/core/pod/resources.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
+import type { ResizeState } from '../pod-worker/allocation.ts'
+
+export const RESIZE_CONDITIONS: readonly string[] = ['PodResizePending', 'PodResizeInProgress']
 
 type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
 
@@ -13,6 +16,8 @@ export interface ConditionInput {
   readonly hasSandbox: boolean
   /** What the conditions were before; those of others are kept. */
   readonly previous: readonly PodCondition[]
+  /** What is not done of a change of resources. */
+  readonly resize?: { readonly pending?: ResizeState | undefined; readonly inProgress?: ResizeState | undefined }
   /** As the API writes times. */
   readonly now: string
 }
@@ -26,9 +31,20 @@ export function podConditions(input: ConditionInput): PodCondition[] {
     podReady(input, ready),
     { ...ready, type: 'ContainersReady' },
     { type: 'PodScheduled', status: 'True' },
+    ...resizing(input),
   ]
   const own = drafts.map((draft) => stamped(draft, previous, pod.metadata.generation, now))
-  return [...own, ...previous.filter(({ type }) => !drafts.some((draft) => draft.type === type))]
+  const isReplaced = (type: string) => RESIZE_CONDITIONS.includes(type) || drafts.some((draft) => draft.type === type)
+  return [...own, ...previous.filter(({ type }) => !isReplaced(type))]
+}
+
+/** There only while they are true. */
+function resizing({ resize = {} }: ConditionInput): Draft[] {
+  const [pending, inProgress] = RESIZE_CONDITIONS as [string, string]
+  return [
+    ...(resize.pending ? [{ type: pending, status: 'True', ...resize.pending }] : []),
+    ...(resize.inProgress ? [{ type: inProgress, status: 'True', ...resize.inProgress }] : []),
+  ]
 }
 
 /** The time of transition moves only when the status does. */

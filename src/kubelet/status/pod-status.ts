@@ -2,10 +2,11 @@ import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '.
 import { qosClass } from '../../api/kinds/core/pod/qos.ts'
 import { isSidecar } from '../../api/kinds/core/pod/resources.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import type { PodAllocation } from '../pod-worker/allocation.ts'
 import { restartsAfter } from '../pod-worker/restart-policy.ts'
 import { hasRunning, historyOf, type RuntimePod, readySandbox } from '../pod-worker/runtime-pod.ts'
 import { containerStatus, unknownEnd, type WaitingReason } from './container-status.ts'
-import { podConditions } from './pod-conditions.ts'
+import { podConditions, RESIZE_CONDITIONS } from './pod-conditions.ts'
 import { isTerminalPhase, podPhase } from './pod-phase.ts'
 
 /** What probes found; undefined: there is no such probe for the container. */
@@ -21,6 +22,7 @@ export interface StatusInput {
   readonly runtime: RuntimePod
   readonly runtimeName: string
   readonly failures: ReadonlyMap<string, WaitingReason>
+  readonly allocation: Pick<PodAllocation, 'actual' | 'pending' | 'inProgress'>
   readonly probes: ProbeStates
   readonly hostIPs: readonly string[]
   readonly now: number
@@ -57,6 +59,7 @@ export function podStatus(input: StatusInput): PodReport {
     containers,
     hasSandbox,
     previous: mergedConditions(input),
+    resize: input.allocation,
     now: formatTime(now),
   })
   const ephemeral = statusesOf(input, (pod.spec?.ephemeralContainers ?? []) as Container[], false)
@@ -110,6 +113,7 @@ const OWN = new Set([
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  ...RESIZE_CONDITIONS,
 ])
 const isOwn = (type: string) => OWN.has(type)
 
@@ -162,6 +166,7 @@ function statusesOf(input: StatusInput, list: readonly Container[], isInit: bool
     const exitCode = history[0]?.exitCode ?? 0
     const status = containerStatus({
       container,
+      actual: input.allocation.actual(container),
       history,
       previous: before.find(({ name }) => name === container.name),
       runtimeName: input.runtimeName,

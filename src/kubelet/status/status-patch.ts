@@ -1,5 +1,6 @@
 import type { PodCondition, PodStatus } from '../../api/generated/core-v1.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
+import { RESIZE_CONDITIONS } from './pod-conditions.ts'
 
 /** Lists that the strategic merge would combine element by element where the whole is meant. */
 const MERGED_BY_KEY = new Set(['podIPs', 'hostIPs'])
@@ -24,10 +25,13 @@ export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unkn
 }
 
 function changedConditions(from: readonly PodCondition[], to: readonly PodCondition[]): Record<string, unknown>[] {
-  return to.flatMap((condition) => {
+  const isOver = ({ type }: PodCondition) => RESIZE_CONDITIONS.includes(type) && !to.some((one) => one.type === type)
+  const over = from.filter(isOver).map(({ type }) => ({ type, $patch: 'delete' }))
+  const changed = to.flatMap((condition) => {
     const known = from.find(({ type }) => type === condition.type)
     if (deepEqual(known, condition)) return []
     const gone = Object.keys(known ?? {}).filter((field) => condition[field as keyof PodCondition] === undefined)
     return [{ ...Object.fromEntries(gone.map((field) => [field, null])), ...condition }]
   })
+  return [...changed, ...over]
 }
