@@ -1,6 +1,8 @@
 /** Files that pods see: ConfigMaps, Secrets, the pod's own fields, scratch folders, and parts of them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PodSpec, Volume, VolumeMount } from '../../src/api/generated/core-v1.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { loadCertificates } from '../../src/cluster/certificates.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { ConformanceNode, configMap, pod, secret, sh } from './conformance-node.ts'
 
@@ -148,7 +150,42 @@ const ALL: Volume = {
   },
 }
 
+/** Off unless somebody turns them on. */
+const TRUST_BUNDLES = ['--feature-gates', 'ClusterTrustBundle=true,ClusterTrustBundleProjection=true']
+
+/** Of a name, and of the signer of the API server, whose bundle the cluster itself publishes. */
+const TRUST: Volume = {
+  name: 'v',
+  projected: {
+    sources: [
+      { clusterTrustBundle: { name: 'ours', path: 'ours.pem' } },
+      {
+        clusterTrustBundle: {
+          signerName: 'kubernetes.io/kube-apiserver-serving',
+          path: 'server.pem',
+          labelSelector: {},
+        },
+      },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'root.pem' }] } },
+    ],
+  },
+}
+
+const trustBundle = (name: string, text: string) => ({
+  apiVersion: 'certificates.k8s.io/v1beta1',
+  kind: 'ClusterTrustBundle',
+  metadata: { name },
+  spec: { trustBundle: text },
+})
+
 const OTHER_ROWS: Row[] = [
+  {
+    name: 'trust-bundles',
+    volumes: [TRUST],
+    script:
+      'for f in ours server root; do tr -d "\\n" < /v/$f.pem > /tmp/$f; done; cmp /tmp/server /tmp/root; cmp -s /tmp/ours /tmp/root || echo others',
+    wrote: 'others',
+  },
   {
     name: 'all',
     volumes: [ALL],
@@ -237,16 +274,21 @@ const podOf = ({ name, volumes, mounts, script, spec, resources }: Row) =>
 asRoot('files that pods see', () => {
   let node: ConformanceNode
   beforeAll(async () => {
-    node = await ConformanceNode.up()
+    node = await ConformanceNode.up(...TRUST_BUNDLES)
+    const { ca } = await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })
     const binaryData = { bytes: Buffer.from('deca00fefe', 'hex').toString('base64') }
     await node.apply(
       configMap('settings', { color: 'red' }),
       secret('settings', { color: 'red' }),
       configMap('binary', { text: 'text' }, { binaryData }),
+      trustBundle('ours', ca.cert),
       ...ROWS.map(podOf),
     )
-    await node.ended(ROWS.map(({ name }) => name))
-  }, 180_000)
+    await node.ended(
+      ROWS.map(({ name }) => name),
+      240,
+    )
+  }, 300_000)
   afterAll(() => node?.[Symbol.asyncDispose](), 120_000)
 
   test.each(ROWS)('$name', ({ name, wrote }) => {
