@@ -29,8 +29,8 @@ export function measureDecisions(nodeCount: number, podCount: number, mix: Mix):
   for (let i = 0; i < nodeCount; i++) cluster.setNode(makeNode(i, random))
   const selectors = new DefaultSelectors(() => undefined)
   const profile = resolveProfiles({}, defaultPlugins({ selectors, storage: {} as Storage })).get('default-scheduler')!
-  const classes = new ClassTable(cluster, selectors)
   const nominated = new NominatedPods(cluster)
+  const classes = new ClassTable(cluster, selectors, nominated)
   const templates = Array.from({ length: 300 }, (_, i) => makeSpec(i, mix, random))
   if (mix !== 'basic') for (let i = 0; i < 300; i++) selectors.serviceChanged(undefined, makeService(i))
   const pods = burst(templates, podCount, random)

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Node, Pod } from '../../src/api/generated/core-v1.ts'
 import { nodeKind } from '../../src/api/kinds/core/node/kind.ts'
 import { podKind } from '../../src/api/kinds/core/pod/kind.ts'
-import { priorityClassKind } from '../../src/api/kinds/scheduling/priority-class.ts'
+import { serviceKind } from '../../src/api/kinds/core/service/kind.ts'
 import { startApiServer } from '../../src/apiserver/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -11,7 +11,8 @@ import { type Client, createClient } from '../../src/client/client.ts'
 import { createInformerFactory } from '../../src/client/informer-factory.ts'
 import { startScheduler } from '../../src/scheduler/scheduler.ts'
 import { openMemoryStore } from '../../src/store/embedded.ts'
-import { requests, type Workload } from './workloads.ts'
+import { repeat, type Stop, startChurn } from './churn.ts'
+import { DEFAULT_POD, GATED_POD, type Workload } from './workloads.ts'
 
 export interface WorkloadResult {
   /** Pods a second, from the first create to the last binding seen. */
@@ -21,7 +22,7 @@ export interface WorkloadResult {
 }
 
 const CREATES_AT_ONCE = 64
-const PAUSE = 20
+const PAUSE = 2
 
 export interface RunOptions {
   /** Less of everything, for a quick look. */
@@ -30,41 +31,34 @@ export interface RunOptions {
   readonly around?: (measured: () => Promise<void>) => Promise<void>
 }
 
+/** Off in the public benchmark too: nobody is here to give namespaces accounts, or to tell that nodes are ready. */
+const WITHOUT = ['ServiceAccount', 'TaintNodesByCondition', 'Priority']
+
 /** API server, store in memory and scheduler in this process, nodes as objects only. */
 export async function runWorkload(workload: Workload, options: RunOptions = {}): Promise<WorkloadResult> {
   const { scale = 1, around = (work) => work() } = options
   const [clock, random, log] = [systemClock, seededRandom(1), silentLogger]
+  const count = (n = 0) => (n === 0 ? 0 : Math.max(1, Math.round(n * scale)))
   await using store = await openMemoryStore()
+  const disableAdmissionPlugins = WITHOUT
   await using server = await startApiServer({
-    store,
-    clock,
-    random,
-    log,
+    ...{ store, clock, random, log, disableAdmissionPlugins },
     serviceCidrs: ['10.96.0.0/16'],
-    // Nobody is here to give namespaces their accounts.
-    disableAdmissionPlugins: ['ServiceAccount'],
   })
   const transport = server.transport({ name: 'bench', groups: ['system:masters'] }, 'bench')
   const client = createClient(transport)
-  const count = (n: number) => Math.max(1, Math.round(n * scale))
-  await inParallel(count(workload.nodes), async (i) => {
-    await client.resource(nodeKind).create(nodeFor(workload, i))
-    // New nodes are tainted until they are ready, and nobody else is here to say so.
-    return client.resource(nodeKind).patch(`node-${i}`, { spec: { taints: null } })
-  })
-  await client.resource(priorityClassKind).create({ metadata: { name: 'high' }, value: 10 })
+  await prepare(client, workload, count(workload.nodes))
   await using informers = createInformerFactory({ transport, clock, random, log })
   await using scheduler = await startScheduler({ client, informers, clock, random, log })
   const bound = counter(informers.informer(podKind))
-  const existing = workload.existing === 0 ? 0 : count(workload.existing)
+  const [existing, deleting] = [count(workload.existing), count(workload.deleting?.pods)]
+  await createPods(client, 'gated', count(workload.gated), GATED_POD)
   await createPods(client, 'existing', existing, workload.existingPod)
-  await createPods(client, 'gated', count(workload.gated ?? 0) * (workload.gated ? 1 : 0), () => ({
-    spec: { containers: requests(), schedulingGates: [{ name: 'bench/wait' }] },
-  }))
-  await until(() => bound('existing') === existing)
+  await createPods(client, 'deleting', deleting, workload.pod)
+  await until(() => bound('existing') === existing && bound('deleting') === deleting)
   // What is left to tell of these is not the business of those that are measured.
   await until(() => !scheduler.isBusy && scheduler.untoldEvents === 0)
-  const stop = churn(client, workload)
+  const stops = startMeanwhile(client, workload, deleting)
   const cpuBefore = process.cpuUsage()
   const start = performance.now()
   const measured = count(workload.measured)
@@ -74,8 +68,28 @@ export async function runWorkload(workload: Workload, options: RunOptions = {}):
   })
   const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage(cpuBefore)
-  await stop()
+  for (const stop of stops) await stop()
   return { rate: measured / seconds, cpu: (user + system) / measured }
+}
+
+async function prepare(client: Client, workload: Workload, nodes: number): Promise<void> {
+  await inParallel(nodes, (i) => client.resource(nodeKind).create(nodeFor(workload, i)))
+  const { service: selector } = workload
+  const spec = { selector: selector ?? {}, ports: [{ port: 8080 }] }
+  if (selector)
+    await client
+      .resource(serviceKind)
+      .namespace('default')
+      .create({ metadata: { name: 'service' }, spec })
+}
+
+/** What happens while pods are measured. */
+function startMeanwhile(client: Client, { churn, deleting }: Workload, pods: number): Stop[] {
+  const stops = churn ? [startChurn(client, churn)] : []
+  if (!deleting) return stops
+  const remove = (i: number) => client.resource(podKind).namespace('default').delete(`deleting-${i}`)
+  const stop = repeat(1000 / deleting.perSecond, async (i) => i < pods && remove(i))
+  return [...stops, stop]
 }
 
 function nodeFor({ node }: Workload, i: number): Node {
@@ -87,16 +101,11 @@ function nodeFor({ node }: Workload, i: number): Node {
   }
 }
 
-function createPods(client: Client, label: string, count: number, parts: Workload['pod']): Promise<void> {
+function createPods(client: Client, label: string, count: number, template = DEFAULT_POD): Promise<void> {
   const pods = client.resource(podKind).namespace('default')
-  return inParallel(count, (i) => {
-    const { metadata, spec = { containers: requests() } } = parts?.(i) ?? {}
-    const labels = { ...metadata?.labels, bench: label }
-    return pods.create({
-      metadata: { name: `${label}-${i}`, labels },
-      spec: { ...spec, ...(spec.priority && { priorityClassName: 'high' }) },
-    })
-  })
+  const { metadata, spec } = template
+  const labels = { ...metadata?.labels, bench: label }
+  return inParallel(count, (i) => pods.create({ metadata: { name: `${label}-${i}`, labels }, ...(spec && { spec }) }))
 }
 
 async function inParallel(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
@@ -126,27 +135,4 @@ function counter(pods: {
 
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await systemClock.sleep(PAUSE)
-}
-
-/** Keeps changing things that have nothing to do with the measured pods. */
-function churn(client: Client, { churn: kind }: Workload): () => Promise<void> {
-  if (!kind) return async () => {}
-  let isRunning = true
-  const pods = client.resource(podKind).namespace('default')
-  const nodes = client.resource(nodeKind)
-  const work = (async () => {
-    for (let i = 0; isRunning; i++) {
-      await pods.create({ metadata: { name: `hopeless-${i}` }, spec: { containers: requests('900', '500Gi') } })
-      if (kind === 'mixed') {
-        await nodes.create({ metadata: { name: `passing-${i}` }, spec: { unschedulable: true } })
-        await nodes.delete(`passing-${i}`)
-        await pods.delete(`hopeless-${i}`)
-      }
-      await systemClock.sleep(PAUSE)
-    }
-  })()
-  return async () => {
-    isRunning = false
-    await work
-  }
 }

@@ -2,36 +2,63 @@ import type { Pod } from '../../src/api/generated/core-v1.ts'
 
 type Spec = NonNullable<Pod['spec']>
 
-/** A workload of the public scheduler benchmark, re-created: what is there, and what is measured. */
+/** What goes on beside the measured pods. */
+export interface Churn {
+  readonly everyMilliseconds: number
+  /** Pods that come and stay. */
+  readonly pod?: Partial<Pod>
+  /** A pod, a node and a service that come and go. */
+  readonly isMixed?: boolean
+}
+
+/**
+ * A workload of the public scheduler benchmark, re-created from its configuration
+ * (https://github.com/kubernetes/kubernetes/tree/master/test/integration/scheduler_perf): what is there, and what is
+ * measured.
+ */
 export interface Workload {
   readonly name: string
-  /** Pods a second that kube-scheduler must reach in its own continuous integration. */
-  readonly threshold: number
+  /** Pods a second that kube-scheduler must reach in its own continuous integration; none for what it does not check. */
+  readonly threshold?: number
   readonly nodes: number
   readonly existing: number
   readonly measured: number
   readonly node?: (i: number) => { labels?: Record<string, string>; allocatable?: Record<string, string> }
-  readonly existingPod?: (i: number) => Partial<Pod>
-  readonly pod?: (i: number) => Partial<Pod>
-  /** What goes on beside: pods that never fit, objects that come and go. */
-  readonly churn?: 'unschedulable' | 'mixed'
+  readonly existingPod?: Partial<Pod>
+  readonly pod?: Partial<Pod>
+  readonly service?: Record<string, string>
+  readonly churn?: Churn
+  /** Pods that wait for their gates the whole time. */
   readonly gated?: number
+  /** Pods that are bound before and deleted one by one meanwhile. */
+  readonly deleting?: { readonly pods: number; readonly perSecond: number }
 }
 
 const ZONE = 'topology.kubernetes.io/zone'
 const HOSTNAME = 'kubernetes.io/hostname'
+const IMAGE = 'registry.k8s.io/pause:3.10.1'
 const zoned = (zones: readonly string[]) => (i: number) => ({ labels: { [ZONE]: zones[i % zones.length]! } })
 
-export const requests = (cpu = '100m', memory = '500Mi'): Spec['containers'] => [
-  { name: 'pause', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory } } },
-]
+/** The pod of most of these workloads: its limits are its requests. */
+const asking = (cpu = '100m'): Spec => {
+  const requests = { cpu, memory: '500Mi' }
+  const ports = [{ containerPort: 80 }]
+  return { containers: [{ name: 'pause', image: IMAGE, ports, resources: { limits: { ...requests }, requests } }] }
+}
+const light: Spec = { containers: [{ name: 'pause', image: IMAGE }], terminationGracePeriodSeconds: 0 }
+const hopeless: Spec = {
+  containers: [{ name: 'pause', image: IMAGE, resources: { requests: { cpu: '9', memory: '500Mi' } } }],
+  priority: 10,
+}
 
-const labelled =
-  (color: string, affinity?: Spec['affinity'], more: Partial<Spec> = {}) =>
-  (): Partial<Pod> => ({
-    metadata: { labels: { color } },
-    spec: { containers: requests(), ...(affinity && { affinity }), ...more },
-  })
+export const DEFAULT_POD: Partial<Pod> = { spec: asking() }
+export const GATED_POD: Partial<Pod> = { spec: { ...light, schedulingGates: [{ name: 'test.k8s.io/hold' }] } }
+export const HOPELESS_POD: Partial<Pod> = { spec: hopeless }
+
+const labelled = (color: string, affinity?: Spec['affinity'], more: Partial<Spec> = {}): Partial<Pod> => ({
+  metadata: { labels: { color } },
+  spec: { ...asking(), ...(affinity && { affinity }), ...more },
+})
 
 const term = (color: string, topologyKey: string) => ({ labelSelector: { matchLabels: { color } }, topologyKey })
 const required = (color: string, key: string) => ({
@@ -46,9 +73,9 @@ const spread = (whenUnsatisfiable: string) =>
       { maxSkew: 5, topologyKey: ZONE, whenUnsatisfiable, labelSelector: { matchLabels: { color: 'blue' } } },
     ],
   })
-const inZones = (): Partial<Pod> => ({
+const inZones: Partial<Pod> = {
   spec: {
-    containers: requests(),
+    ...asking(),
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -57,7 +84,10 @@ const inZones = (): Partial<Pod> => ({
       },
     },
   },
-})
+}
+
+const preemptable: Partial<Pod> = { spec: { ...asking('900m'), terminationGracePeriodSeconds: 0 } }
+const preempting: Partial<Pod> = { spec: { ...asking('3'), priority: 10 } }
 
 const FIVE = { nodes: 5000 }
 
@@ -70,6 +100,7 @@ export const WORKLOADS: readonly Workload[] = [
     existing: 5000,
     measured: 10_000,
     node: zoned(['zone1']),
+    existingPod: inZones,
     pod: inZones,
   },
   {
@@ -128,23 +159,59 @@ export const WORKLOADS: readonly Workload[] = [
     pod: spread('ScheduleAnyway'),
   },
   {
+    name: 'DefaultTopologySpreading',
+    threshold: 160,
+    ...FIVE,
+    existing: 5000,
+    measured: 50_000,
+    node: zoned(['moon-1', 'moon-2', 'moon-3']),
+    service: { app: 'blue' },
+    pod: { metadata: { labels: { app: 'blue' } }, spec: asking() },
+  },
+  {
+    // Pods that fit are measured, while others come that must preempt three pods each.
     name: 'PreemptionAsync',
     threshold: 570,
     ...FIVE,
     existing: 20_000,
     measured: 5000,
-    existingPod: () => ({ spec: { containers: requests('900m', '500Mi'), terminationGracePeriodSeconds: 0 } }),
-    pod: () => ({ spec: { containers: requests('3', '500Mi'), priority: 10 } }),
+    existingPod: preemptable,
+    churn: { everyMilliseconds: 200, pod: preempting },
   },
-  { name: 'Unschedulable', threshold: 590, ...FIVE, existing: 100, measured: 10_000, churn: 'unschedulable' },
-  { name: 'SchedulingWithMixedChurn', threshold: 710, ...FIVE, existing: 0, measured: 10_000, churn: 'mixed' },
+  {
+    // Every pod that is measured preempts three others. Its authors check no rate at this size.
+    name: 'PreemptionBasic',
+    ...FIVE,
+    existing: 20_000,
+    measured: 5000,
+    existingPod: preemptable,
+    pod: preempting,
+  },
+  {
+    name: 'Unschedulable',
+    threshold: 590,
+    ...FIVE,
+    existing: 100,
+    measured: 10_000,
+    churn: { everyMilliseconds: 200, pod: HOPELESS_POD },
+  },
+  {
+    name: 'SchedulingWithMixedChurn',
+    threshold: 710,
+    ...FIVE,
+    existing: 0,
+    measured: 10_000,
+    churn: { everyMilliseconds: 1000, isMixed: true },
+  },
   {
     name: 'SchedulingWhileGated',
     threshold: 910,
     nodes: 1,
     existing: 0,
-    measured: 10_000,
+    measured: 20_000,
     gated: 10_000,
-    node: () => ({ allocatable: { cpu: '10k', memory: '100Ti', pods: '50k' } }),
+    deleting: { pods: 20_000, perSecond: 50 },
+    pod: { spec: light },
+    node: () => ({ allocatable: { cpu: '4', memory: '32Gi', pods: '90000' } }),
   },
 ]

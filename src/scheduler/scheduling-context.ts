@@ -43,7 +43,7 @@ export class SchedulingContext {
     this.storage = informerStorage(client, clock, informers, this.claimUsers.of)
     this.profiles = resolveProfiles(configuration, defaultPlugins(this))
     this.preemption = new Preemption(this.budgets, random)
-    this.#classes = new ClassTable(this.cluster, this.selectors)
+    this.#classes = new ClassTable(this.cluster, this.selectors, this.nominated)
   }
 
   /** The profile that is responsible for a pod; undefined if another scheduler is. */

@@ -6,6 +6,9 @@ import { GroupTable } from './group-table.ts'
 import type { NodeGroup } from './node-group.ts'
 import type { ClassAnswers } from './shared-answers.ts'
 
+/** Why a node that would do will not, as it is promised to more important pods; `check` asks with these on it. */
+export type Promised = (node: number, check: () => Rejection | undefined) => Rejection | undefined
+
 const ABSENT = -2
 const REJECTED = -1
 const MIN_BLOATED = 1000
@@ -16,6 +19,7 @@ export class ClassColumns {
   readonly #rules: CompiledRules
   readonly #answers: ClassAnswers
   readonly #cluster: ClusterState
+  readonly #promised: Promised
   /** The place of the node's group, REJECTED or ABSENT. */
   readonly #group: Int32Array
   /** By node: the place of its rejection; 0 if it is in a group. */
@@ -25,11 +29,12 @@ export class ClassColumns {
   readonly #rejectedNodes: number[] = [0]
   #read = -1
 
-  constructor(rules: CompiledRules, answers: ClassAnswers, cluster: ClusterState) {
+  constructor(rules: CompiledRules, answers: ClassAnswers, cluster: ClusterState, promised: Promised) {
     const { capacity } = cluster.columns
     this.#rules = rules
     this.#answers = answers
     this.#cluster = cluster
+    this.#promised = promised
     this.scores = new Int32Array(capacity)
     this.#group = new Int32Array(capacity).fill(ABSENT)
     this.#rejection = new Uint16Array(capacity)
@@ -91,9 +96,27 @@ export class ClassColumns {
       return
     }
     const { node: own, pods } = this.#answers
-    const rejected = own.rejections[node]! || pods.rejections[node]!
+    const rejected = own.rejections[node]! || pods.rejections[node]! || this.#besidePromised(node)
     if (rejected > 0) this.#set(node, REJECTED, rejected, 0)
     else this.#set(node, this.#table.find(node, own.groups[node]!), 0, own.scores[node]! + pods.scores[node]!)
+  }
+
+  /** The place of the rejection of a node that would do, were it not promised to others. */
+  #besidePromised(node: number): number {
+    const rejection = this.#promised(node, () => first(this.#rules.filterPods, node))
+    return rejection ? this.#answers.rejections.placeOf(rejection) : 0
+  }
+
+  /** Calls `work` as if these nodes were not there. */
+  without<T>(nodes: readonly number[], work: () => T): T {
+    const { groups } = this.#table
+    const left = nodes.filter((node) => this.#group[node]! >= 0)
+    for (const node of left) groups[this.#group[node]!]!.remove(node)
+    try {
+      return work()
+    } finally {
+      for (const node of left) groups[this.#group[node]!]!.add(node)
+    }
   }
 
   #set(node: number, group: number, rejection: number, score: number): void {

@@ -7,7 +7,7 @@ import type { Container, NodeSelector, Pod, PodSpec } from '../../api/generated/
 export function classSignature(pod: Pod, labelKeys: ReadonlySet<string>, belongsTo: string, isPinned: boolean): string {
   const spec = pod.spec!
   const { namespace, labels } = pod.metadata
-  const parts: unknown[] = [namespace, belongsTo, spec.schedulerName]
+  const parts: unknown[] = [namespace, belongsTo, spec.schedulerName, spec.priority]
   if (labels) for (const key in labels) if (labelKeys.has(key)) parts.push(key, labels[key])
   for (const container of spec.containers) containerParts(container, parts)
   if (spec.initContainers) for (const container of spec.initContainers) containerParts(container, parts)

@@ -6,6 +6,7 @@ import { pinnedNodes } from '../cache/node-selection.ts'
 import { individualFacts, type PodFacts, podFacts } from '../cache/pod-facts.ts'
 import type { DefaultSelectors } from '../plugins/pod-topology-spread/default-selectors.ts'
 import { classSignature, withoutPinnedNodes } from './class-signature.ts'
+import type { NominatedPods } from './nominated-pods.ts'
 import { PodClass } from './pod-class.ts'
 import type { Profile } from './profile.ts'
 import { SharedAnswers } from './shared-answers.ts'
@@ -26,13 +27,15 @@ export interface Classified {
 export class ClassTable {
   readonly #cluster: ClusterState
   readonly #selectors: DefaultSelectors
+  readonly #nominated: NominatedPods
   /** The order is that of use. */
   readonly #classes = new Map<string, PodClass>()
   #answers: SharedAnswers
   #generation: number
 
-  constructor(cluster: ClusterState, selectors: DefaultSelectors) {
+  constructor(cluster: ClusterState, selectors: DefaultSelectors, nominated: NominatedPods) {
     this.#cluster = cluster
+    this.#nominated = nominated
     this.#selectors = selectors
     this.#answers = new SharedAnswers(cluster)
     this.#generation = cluster.generation
@@ -73,7 +76,8 @@ export class ClassTable {
     }
     known?.release()
     const pod = pinned ? withoutPinnedNodes(facts.pod) : facts.pod
-    const made = new PodClass(profile, pinned ? { ...facts, pod } : facts, this.#cluster, this.#answers)
+    const sources = { cluster: this.#cluster, shared: this.#answers, nominated: this.#nominated }
+    const made = new PodClass(profile, pinned ? { ...facts, pod } : facts, sources)
     this.#classes.delete(signature)
     this.#classes.set(signature, made)
     this.#forget()

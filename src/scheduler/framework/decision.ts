@@ -40,15 +40,19 @@ export function decide(attempt: Attempt): Decision {
   const wanted = nominated.nodeOf(pod.facts.uid)
   if (wanted !== undefined && !rejectionAt(attempt, wanted)) return { node: wanted }
   if (only) return decideAmong(attempt, only.nodes, only.plugin)
-  if (needsWalk(attempt)) return decideByWalk(attempt)
+  if (profile.plugins.some(({ plugin }) => isAsked(plugin, pod.facts.pod))) return decideByWalk(attempt)
+  if (podClass.rules.filterGroup.length > 0 && nominated.concerns(pod.facts)) return decideBesidePromised(attempt)
   const node = podClass.pick()
   return node === undefined ? { diagnosis: podClass.diagnosis() } : { node }
 }
 
-/** Whether anything beside the class has a say, so that each node that is left must be looked at. */
-function needsWalk({ pod, profile, nominated }: Attempt): boolean {
-  if (nominated.concerns(pod.facts)) return true
-  return profile.plugins.some(({ plugin }) => isAsked(plugin, pod.facts.pod))
+/** What other nodes have to do with the pod is not remembered by node: those that are promised are looked at now. */
+function decideBesidePromised(attempt: Attempt): Decision {
+  const { pod, podClass, nominated } = attempt
+  const refused: number[] = []
+  for (const node of nominated.nodesBefore(pod.facts)) if (promisedRejection(attempt, node)) refused.push(node)
+  const node = podClass.pickWithout(refused)
+  return node === undefined ? decideByWalk(attempt) : { node }
 }
 
 /** Plain hooks of the default plugins are about claims only. */
@@ -177,10 +181,11 @@ export function rejectionAt(attempt: Attempt, node: number): Rejection | undefin
 
 /** What is asked beyond the class: pods that are promised the node, and plain hooks. */
 function extraRejection(attempt: Attempt, node: number): Rejection | undefined {
-  const { pod, podClass, nominated, cluster } = attempt
-  const promised = nominated.rejectionWith(pod.facts, node, cluster, () => podClass.check(node))
-  return promised ?? plainRejection(attempt, node)
+  return promisedRejection(attempt, node) ?? plainRejection(attempt, node)
 }
+
+const promisedRejection = ({ pod, podClass, nominated }: Attempt, node: number): Rejection | undefined =>
+  nominated.rejectionWith(pod.facts, node, () => podClass.check(node))
 
 function plainRejection({ pod, profile, cluster, cycle }: Attempt, node: number): Rejection | undefined {
   let view: NodeView | undefined

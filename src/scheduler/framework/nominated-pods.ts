@@ -6,6 +6,8 @@ import type { Rejection } from '../plugin.ts'
 export class NominatedPods {
   readonly #pods = new Map<string, { readonly facts: PodFacts; readonly node: string }>()
   readonly #byNode = new Map<string, Map<string, PodFacts>>()
+  /** How many there are of each priority. */
+  readonly #priorities = new Map<number, number>()
   readonly #cluster: ClusterState
   constructor(cluster: ClusterState) {
     this.#cluster = cluster
@@ -21,6 +23,7 @@ export class NominatedPods {
     this.delete(facts.uid)
     this.#log(node)
     this.#pods.set(facts.uid, { facts, node })
+    this.#priorities.set(facts.priority, (this.#priorities.get(facts.priority) ?? 0) + 1)
     const pods = this.#byNode.get(node) ?? new Map<string, PodFacts>()
     this.#byNode.set(node, pods.set(facts.uid, facts))
   }
@@ -30,6 +33,10 @@ export class NominatedPods {
     if (!known) return
     this.#log(known.node)
     this.#pods.delete(uid)
+    const { priority } = known.facts
+    const left = this.#priorities.get(priority)! - 1
+    if (left > 0) this.#priorities.set(priority, left)
+    else this.#priorities.delete(priority)
     const pods = this.#byNode.get(known.node)!
     pods.delete(uid)
     if (pods.size === 0) this.#byNode.delete(known.node)
@@ -52,21 +59,27 @@ export class NominatedPods {
   }
 
   /** Whether any nominated pod comes before this one. */
-  concerns({ uid, priority }: PodFacts): boolean {
-    for (const { facts } of this.#pods.values()) if (facts.uid !== uid && facts.priority >= priority) return true
+  concerns({ uid, priority }: Promised): boolean {
+    const itself = this.#pods.get(uid)?.facts.priority
+    for (const [known, count] of this.#priorities)
+      if (known >= priority && count > (known === itself ? 1 : 0)) return true
     return false
   }
 
+  /** Nodes that are promised to pods that come before this one. */
+  *nodesBefore(pod: Promised): Iterable<number> {
+    for (const [name, pods] of this.#byNode) {
+      const node = this.#cluster.columns.find(name)
+      if (node !== undefined && this.#cluster.columns.present[node] === 1 && before(pods, pod).length > 0) yield node
+    }
+  }
+
   /** The pod must fit beside the pods that the node is promised to. */
-  rejectionWith(
-    { uid, priority }: PodFacts,
-    node: number,
-    cluster: ClusterState,
-    check: () => Rejection | undefined,
-  ): Rejection | undefined {
+  rejectionWith(pod: Promised, node: number, check: () => Rejection | undefined): Rejection | undefined {
+    const cluster = this.#cluster
     const pods = this.#byNode.get(cluster.nodeName(node))
     if (!pods) return undefined
-    const first = [...pods.values()].filter((facts) => facts.uid !== uid && facts.priority >= priority)
+    const first = before(pods, pod)
     if (first.length === 0) return undefined
     return cluster.trial(() => {
       const promised = first.map((facts) => cluster.wouldBe(facts, node))
@@ -79,3 +92,8 @@ export class NominatedPods {
     })
   }
 }
+
+type Promised = Pick<PodFacts, 'uid' | 'priority'>
+
+const before = (pods: ReadonlyMap<string, PodFacts>, { uid, priority }: Promised): PodFacts[] =>
+  [...pods.values()].filter((facts) => facts.uid !== uid && facts.priority >= priority)

@@ -1,13 +1,21 @@
 import type { ClusterState } from '../cache/cluster-state.ts'
 import type { PodFacts } from '../cache/pod-facts.ts'
 import type { Rejection } from '../plugin.ts'
-import { ClassColumns } from './class-columns.ts'
+import { ClassColumns, type Promised } from './class-columns.ts'
 import { type CompiledRules, compileRules, first } from './compiled-rules.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { NodeGroup } from './node-group.ts'
+import type { NominatedPods } from './nominated-pods.ts'
 import type { Profile } from './profile.ts'
 import { scoreGroups } from './score-groups.ts'
 import type { ClassAnswers, SharedAnswers } from './shared-answers.ts'
+
+/** What classes are made from. */
+export interface ClassSources {
+  readonly cluster: ClusterState
+  readonly shared: SharedAnswers
+  readonly nominated: NominatedPods
+}
 
 /**
  * Pods that are alike to every plugin. Remembers for each node whether it would do and how good it is, and looks again
@@ -22,12 +30,15 @@ export class PodClass {
   readonly #stamp: number
   readonly #carriedSeen: number
   readonly #shared: SharedAnswers
+  readonly #promised: Promised
   #answers: ClassAnswers | undefined
   /** Built at the first decision that asks for all nodes. */
   #columns: ClassColumns | undefined
 
-  constructor(profile: Profile, facts: PodFacts, cluster: ClusterState, shared: SharedAnswers) {
+  constructor(profile: Profile, facts: PodFacts, { cluster, shared, nominated }: ClassSources) {
     this.#cluster = cluster
+    // One of its own pods that is promised a node has been refused there before others are looked at.
+    this.#promised = (node, check) => nominated.rejectionWith({ uid: '', priority: facts.priority }, node, check)
     this.#shared = shared
     this.facts = facts
     // The terms that its own pods will carry are known before the first of them is placed.
@@ -61,7 +72,16 @@ export class PodClass {
 
   /** A node with the best score; undefined if none will do. */
   pick(): number | undefined {
+    return this.#pickFrom(this.#refreshed())
+  }
+
+  /** The same, as if some nodes were not there. */
+  pickWithout(nodes: readonly number[]): number | undefined {
     const columns = this.#refreshed()
+    return columns.without(nodes, () => this.#pickFrom(columns))
+  }
+
+  #pickFrom(columns: ClassColumns): number | undefined {
     const passing = columns.filterGroups()
     if (passing.length === 0) return undefined
     scoreGroups(this.rules.scoreGroup, passing)
@@ -105,7 +125,7 @@ export class PodClass {
   #refreshed(): ClassColumns {
     this.#answers ??= this.#shared.for(this.rules)
     if (!this.#columns || this.#columns.isBloated)
-      this.#columns = new ClassColumns(this.rules, this.#answers, this.#cluster)
+      this.#columns = new ClassColumns(this.rules, this.#answers, this.#cluster, this.#promised)
     this.#columns.refresh()
     return this.#columns
   }

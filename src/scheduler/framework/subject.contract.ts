@@ -24,8 +24,8 @@ export const SERVICES: { namespace: string; selector: Record<string, string> }[]
 export class Subject {
   readonly cluster = new ClusterState()
   readonly #selectors = new DefaultSelectors(() => undefined)
-  readonly #classes = new ClassTable(this.cluster, this.#selectors)
-  readonly #nominated = new NominatedPods(this.cluster)
+  readonly nominated = new NominatedPods(this.cluster)
+  readonly #classes = new ClassTable(this.cluster, this.#selectors, this.nominated)
   readonly #profile
 
   constructor() {
@@ -39,9 +39,8 @@ export class Subject {
   attempt(pod: Pod): Attempt {
     const classified = this.#classes.classify(pod)
     const podClass = this.#classes.classOf(this.#profile, classified)
-    const { cluster } = this
-    const cycle = new Cycle(cluster)
-    return { pod: classified, podClass, profile: this.#profile, cluster, nominated: this.#nominated, cycle }
+    const { cluster, nominated } = this
+    return { pod: classified, podClass, profile: this.#profile, cluster, nominated, cycle: new Cycle(cluster) }
   }
 
   pick(pod: Pod): string | undefined {
