@@ -6,7 +6,7 @@ import { GroupTable } from './group-table.ts'
 import type { NodeGroup } from './node-group.ts'
 import type { ClassAnswers } from './shared-answers.ts'
 
-/** Why a node that would do will not, as it is promised to more important pods; `check` asks with these on it. */
+/** Why a node will not do with the more important pods on it that it is promised to; `check` asks as if they were there. */
 export type Promised = (node: number, check: () => Rejection | undefined) => Rejection | undefined
 
 const ABSENT = -2
@@ -96,12 +96,12 @@ export class ClassColumns {
       return
     }
     const { node: own, pods } = this.#answers
-    const rejected = own.rejections[node]! || pods.rejections[node]! || this.#besidePromised(node)
+    const rejected = own.rejections[node]! || this.#besidePromised(node) || pods.rejections[node]!
     if (rejected > 0) this.#set(node, REJECTED, rejected, 0)
     else this.#set(node, this.#table.find(node, own.groups[node]!), 0, own.scores[node]! + pods.scores[node]!)
   }
 
-  /** The place of the rejection of a node that would do, were it not promised to others. */
+  /** The place of the rejection of a node with the pods on it that it is promised to. */
   #besidePromised(node: number): number {
     const rejection = this.#promised(node, () => first(this.#rules.filterPods, node))
     return rejection ? this.#answers.rejections.placeOf(rejection) : 0

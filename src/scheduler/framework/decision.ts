@@ -184,8 +184,10 @@ function extraRejection(attempt: Attempt, node: number): Rejection | undefined {
   return promisedRejection(attempt, node) ?? plainRejection(attempt, node)
 }
 
-const promisedRejection = ({ pod, podClass, nominated }: Attempt, node: number): Rejection | undefined =>
-  nominated.rejectionWith(pod.facts, node, () => podClass.check(node))
+function promisedRejection(attempt: Attempt, node: number): Rejection | undefined {
+  const { pod, podClass, nominated } = attempt
+  return nominated.rejectionWith(pod.facts, node, () => podClass.check(node) ?? plainRejection(attempt, node))
+}
 
 function plainRejection({ pod, profile, cluster, cycle }: Attempt, node: number): Rejection | undefined {
   let view: NodeView | undefined

@@ -22,6 +22,8 @@ export class NominatedPods {
     if (known?.node === node) return
     this.delete(facts.uid)
     this.#log(node)
+    // Whoever the terms that it carries concern must know of them before it is there.
+    this.#cluster.counts.profileOf(facts)
     this.#pods.set(facts.uid, { facts, node })
     this.#priorities.set(facts.priority, (this.#priorities.get(facts.priority) ?? 0) + 1)
     const pods = this.#byNode.get(node) ?? new Map<string, PodFacts>()

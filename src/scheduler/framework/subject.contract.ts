@@ -20,6 +20,8 @@ export const SERVICES: { namespace: string; selector: Record<string, string> }[]
   { namespace: 'n2', selector: { app: 'b', tier: 'y' } },
 ]
 
+const NOTHING: ReturnType<typeof walk> = { candidates: [], rejections: new Map() }
+
 /** The fast scheduler's parts, fed by hand. */
 export class Subject {
   readonly cluster = new ClusterState()
@@ -28,8 +30,8 @@ export class Subject {
   readonly #classes = new ClassTable(this.cluster, this.#selectors, this.nominated)
   readonly #profile
 
-  constructor() {
-    const plugins = defaultPlugins({ selectors: this.#selectors, storage: {} as Storage })
+  constructor(storage: Storage = {} as Storage) {
+    const plugins = defaultPlugins({ selectors: this.#selectors, storage })
     this.#profile = resolveProfiles({}, plugins).get('default-scheduler')!
     for (const [name, labels] of NAMESPACES) this.cluster.setNamespace(name, labels)
     for (const { namespace, selector } of SERVICES)
@@ -50,11 +52,13 @@ export class Subject {
 
   verdicts(pod: Pod): Verdict[] {
     const attempt = this.attempt(pod)
-    const { candidates } = walk(attempt)
+    const decision = decide(attempt)
+    const whole = 'diagnosis' in decision ? decision.diagnosis.whole : undefined
+    const { candidates, rejections } = whole ? NOTHING : walk(attempt)
     const scores = new Map(candidates.map(({ node, score }) => [node, score]))
     return [...this.cluster.presentNodes()].map((node) => {
       const name = this.cluster.nodeName(node)
-      const rejection = attempt.podClass.rejectionOf(node)
+      const rejection = whole ?? attempt.podClass.rejectionOf(node) ?? rejections.get(node)
       return rejection ? { node: name, reason: rejection.reasons.join('+') } : { node: name, score: scores.get(node)! }
     })
   }

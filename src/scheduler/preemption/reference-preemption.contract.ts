@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/generated/core-v1.ts'
-import { reasonAgainst, type World } from '../framework/reference.contract.ts'
+import { reasonAgainst, type World } from '../framework/reference-reasons.contract.ts'
 
 /** A budget as plain data: how many more of its pods may go. */
 export interface PlainBudget {
