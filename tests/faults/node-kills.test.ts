@@ -21,7 +21,7 @@ const KILLS_PER_WAVE = 10
 const SEED = Number(process.env.SAMPAN_SEED ?? 5)
 /** The longest time between two kills: a start of a node takes about half of it. */
 const LONGEST_PAUSE = 900
-const TIME_LIMIT = 400_000
+const TIME_LIMIT = 900_000
 const START_PATIENCE = 120
 
 asRoot(`${KILLS} kills of a node and its API server`, () => {
