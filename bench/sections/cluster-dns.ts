@@ -6,11 +6,15 @@ import { promisify } from 'node:util'
 import { cpuDuring, median, pause } from '../measure.ts'
 import { type Row, type Section, us } from '../report.ts'
 import { createServiceNames, type ServiceName } from './cluster-dns-names.ts'
-import { type DnsServer, dnsmasq, sampanDns, unbound } from './cluster-dns-peers.ts'
+import { type DnsServer, dnsmasq, miekgDns, sampanDns, unbound } from './cluster-dns-peers.ts'
 
 const execute = promisify(execFile)
 const MANY = 10_000
-const GOALS: Readonly<Record<string, string>> = { dnsmasq: 'at least 1.3', unbound: 'at least 1.2' }
+const GOALS: Readonly<Record<string, string>> = {
+  dnsmasq: 'at least 1.3',
+  unbound: 'at least 1.2',
+  'a bare Go server on miekg/dns': 'at least 4',
+}
 
 export const clusterDnsSection: Section = {
   name: 'cluster-dns',
@@ -22,6 +26,8 @@ export const clusterDnsSection: Section = {
       const names = createServiceNames(quick ? MANY / 10 : MANY)
       servers.push(await sampanDns(names.length, 'batched'), await sampanDns(names.length, 'plain'))
       servers.push(await dnsmasq(folder, names), await unbound(folder, names))
+      const go = await miekgDns(folder, names)
+      if (go) servers.push(go)
       await pause(1000)
       return [
         ...(await compare(servers, queryFile(folder, 'same', names, false), quick, 'names that are there')),
