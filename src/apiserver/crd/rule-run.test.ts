@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
+import type { KubernetesObject } from '../../api/meta/object.ts'
 import { loadRe2, type Re2 } from '../../base/re2.ts'
 import { celRules } from './cel-rules.ts'
 
@@ -13,7 +14,9 @@ const COSTLY = 'lists.range(670).sort().size() > self'
 function errorsOf(values: readonly number[], rule: object): string[] {
   const items = { type: 'integer', 'x-kubernetes-validations': [rule as { rule: string }] }
   const rules = celRules({ type: 'object', properties: { values: { type: 'array', items } } }, re2)!
-  return rules.validate({ values }, undefined).map(({ field, message }) => `${field}: ${message}`)
+  return rules
+    .validate({ metadata: {}, values } as KubernetesObject, undefined)
+    .map(({ field, message }) => `${field}: ${message}`)
 }
 
 const times = (count: number, value = 0) => Array.from({ length: count }, () => value)
