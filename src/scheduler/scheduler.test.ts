@@ -24,7 +24,7 @@ describe('scheduler', () => {
     await bench.settled()
     const message =
       '0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. ' +
-      'preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.'
+      'no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.'
     expect(bench.events).toEqual([`big FailedScheduling: ${message}`])
     const { status } = await bench.get('big')
     expect(status?.conditions).toMatchObject([
@@ -119,7 +119,7 @@ describe('scheduler', () => {
     await bench.pod('p', asking('100m'))
     await bench.settled()
     expect(bench.events[0]).toMatch(
-      /^p FailedScheduling: 0\/1 nodes are available: 1 node\(s\) were odd\. preemption: /,
+      /^p FailedScheduling: 0\/1 nodes are available: 1 node\(s\) were odd\. no new claims to deallocate, preemption: /,
     )
     await bench.node('n2')
     await bench.settled()

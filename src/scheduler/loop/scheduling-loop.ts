@@ -36,6 +36,13 @@ const MAX_BINDINGS = 512
 /** After so many decisions others get a turn. */
 const DECISIONS_PER_TURN = 64
 
+/**
+ * What kube-scheduler's plugin for dynamic resources says when it is asked to make room, before preemption is: to pods
+ * without such claims, and to pods that were refused before it had a look at them, for which nothing else is tried.
+ */
+const NOTHING_TO_DEALLOCATE = 'no new claims to deallocate'
+const NO_STATE = 'not found'
+
 /** The first loop: takes a pod, decides, assumes the decision to be true and hands it to the binder. */
 export class SchedulingLoop {
   readonly queue: SchedulingQueue
@@ -265,15 +272,20 @@ export class SchedulingLoop {
       const text = plugin.postFilter?.(entry.pod, attempt.cycle)
       if (text) texts.push(text)
     }
-    const preempts = plugins.some(({ plugin }) => plugin.name === 'DefaultPreemption')
-    if (preempts && diagnosis.nodeCount > 0) texts.push(this.#preempt(entry, attempt, diagnosis))
-    return diagnosis.withPostFilter(texts.filter(Boolean).join(', '))
+    if (diagnosis.nodeCount === 0) return diagnosis
+    if (diagnosis.whole && !diagnosis.whole.resolvable) return diagnosis.withPostFilter(NO_STATE)
+    texts.push(NOTHING_TO_DEALLOCATE)
+    if (plugins.some(({ plugin }) => plugin.name === 'DefaultPreemption')) {
+      const refusal = this.#preempt(entry, attempt, diagnosis)
+      if (refusal === undefined) return diagnosis
+      texts.push(refusal)
+    }
+    return diagnosis.withPostFilter(texts.join(', '))
   }
 
-  #preempt(entry: QueuedPod, attempt: Attempt, diagnosis: Diagnosis): string {
+  /** Why nobody is made to go; nothing if somebody is. */
+  #preempt(entry: QueuedPod, attempt: Attempt, diagnosis: Diagnosis): string | undefined {
     const { context } = this.#options
-    if (diagnosis.whole && !diagnosis.whole.resolvable)
-      return `preemption: 0/${diagnosis.nodeCount} nodes are available: ${diagnosis.nodeCount} Preemption is not helpful for scheduling.`
     const result = context.preemption.find(attempt, diagnosis, (uid) => this.#leaving.has(uid))
     if ('message' in result) {
       // The promise of a node that does not hold any more must not bind others.
@@ -284,7 +296,7 @@ export class SchedulingLoop {
     this.#dethrone(entry, result.victims.node)
     context.nominated.set(attempt.pod.facts, nodeName)
     this.#evict(entry, attempt.profile, result.victims, nodeName)
-    return ''
+    return undefined
   }
 
   /** Lesser pods that wait for the same node look for another one. */

@@ -94,7 +94,7 @@ describe('rules of volumes', () => {
     await bench.settled()
     expect(told(bench, 'second')).toBe(
       'second FailedScheduling: 0/2 nodes are available: 2 node has pod using PersistentVolumeClaim with the same name ' +
-        'and ReadWriteOncePod access mode. preemption: 0/2 nodes are available: ' +
+        'and ReadWriteOncePod access mode. no new claims to deallocate, preemption: 0/2 nodes are available: ' +
         '2 No preemption victims found for incoming pod.',
     )
     await bench.pod('important', { ...using('mine'), priorityClassName: 'high', priority: 10 })

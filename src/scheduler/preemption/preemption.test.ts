@@ -66,9 +66,9 @@ describe('preemption', () => {
     expect(await bench.nodeOf('first')).toBe('a')
     expect((await bench.get('first')).metadata.deletionTimestamp).toBeUndefined()
     expect(bench.events.filter((text) => !text.includes('Scheduled:')).sort()).toEqual([
-      'equal FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: ' +
+      'equal FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: ' +
         '1 No preemption victims found for incoming pod.',
-      'gentle FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to ' +
+      'gentle FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to ' +
         'preemptionPolicy=Never.',
     ])
   })

@@ -93,15 +93,16 @@ describe('volume binding', () => {
     expect(bench.events).toEqual([])
   })
 
-  const PREEMPTION = 'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.'
+  const PREEMPTION =
+    'no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.'
   test.each([
-    ['a claim that does not exist', 'missing', `persistentvolumeclaim "missing" not found. ${PREEMPTION}`],
+    ['a claim that does not exist', 'missing', 'persistentvolumeclaim "missing" not found. not found'],
     [
       'a claim that is bound elsewhere',
       'elsewhere',
       `1 node(s) didn't match PersistentVolume's node affinity. ${PREEMPTION}`,
     ],
-    ['an unbound claim', 'immediate', `pod has unbound immediate PersistentVolumeClaims. ${PREEMPTION}`],
+    ['an unbound claim', 'immediate', 'pod has unbound immediate PersistentVolumeClaims. not found'],
     ['no volume', 'waiting', `1 node(s) didn't find available persistent volumes to bind. ${PREEMPTION}`],
   ])('%s', async (_name, claimName, reasons) => {
     await using bench = await startWorkbench()
