@@ -11,7 +11,8 @@ export interface NodeIpamOptions {
 
 const DEFAULT_CLUSTER_CIDRS = ['10.244.0.0/16']
 const NODE_PREFIX_LENGTH = { IPv4: 24, IPv6: 64 }
-const WORKERS = 16
+/** As many as nodes are registered at once: they are worked on while they are fresh. */
+const WORKERS = 64
 
 /** Gives each node its own part of the cluster's range of pod addresses. */
 export function nodeIpamController({

@@ -12,7 +12,8 @@ import { desiredTaints, evictingTaint, hasEvictingTaint, readyStatus, taintsOf }
 import { Zones } from './zones.ts'
 
 const LEASE_NAMESPACE = 'kube-node-lease'
-const WORKERS = 8
+/** As many as nodes are registered at once: they are worked on while they are fresh. */
+const WORKERS = 64
 
 /** Notices nodes that fell silent, says so in their conditions, and taints them, so that pods stay or go away. */
 export function nodeLifecycleController(context: ControllerContext): Controller {

@@ -107,10 +107,14 @@ export class Heartbeats {
     const { node, spec } = beat.machine
     if (!node) return
     if (!beat.lease) {
-      beat.lease = await leases.create(leaseObject(node, clock.now())).catch(async (error: unknown) => {
-        if (error instanceof ApiError && error.code === 409) return leases.get(spec.name)
+      const fresh = leaseObject(node, clock.now())
+      let isTaken = false
+      beat.lease = await leases.create(fresh).catch(async (error: unknown) => {
+        isTaken = error instanceof ApiError && error.code === 409
+        if (isTaken) return leases.get(spec.name)
         throw error
       })
+      if (!isTaken) return
     }
     const renewTime = formatMicroTime(clock.now())
     if (beat.lease.spec?.renewTime === renewTime) return

@@ -1,5 +1,6 @@
 import type { ContainerStatus, Pod, PodCondition } from '../../api/generated/core-v1.ts'
-import { isConditionTrue, withCondition } from '../../api/meta/conditions.ts'
+import { isConditionTrue } from '../../api/meta/conditions.ts'
+import { extended } from '../../base/extended.ts'
 
 type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>
 
@@ -20,18 +21,45 @@ export function podConditions(
     { ...ready, type: 'ContainersReady' },
     { type: 'PodScheduled', status: 'True' },
   ]
-  let conditions: readonly PodCondition[] = pod.status?.conditions ?? []
+  const conditions = [...(pod.status?.conditions ?? [])]
   for (const draft of drafts) {
-    const known = conditions.find(({ type }) => type === draft.type)
-    // A reason that no longer holds must go, which a merge of old and new would not do.
-    const condition: PodCondition = { ...draft, ...(generation !== undefined && { observedGeneration: generation }) }
-    if (known && (known.reason !== draft.reason || known.message !== draft.message)) {
-      const { reason: _reason, message: _message, ...rest } = known
-      conditions = conditions.map((one) => (one === known ? rest : one))
-    }
-    conditions = withCondition(conditions, condition, now)
+    const index = conditions.findIndex(({ type }) => type === draft.type)
+    if (index < 0) conditions.push(newCondition(draft, generation, now))
+    else conditions[index] = nextCondition(conditions[index]!, draft, generation, now)
   }
-  return conditions as PodCondition[]
+  return conditions
+}
+
+/** Made by the thousand: fields are written out, so that all of them have one of two shapes. */
+function newCondition(draft: Draft, observedGeneration: number | undefined, now: string): PodCondition {
+  const { type, status, reason, message } = draft
+  if (reason === undefined && observedGeneration !== undefined)
+    return { type, status, observedGeneration, lastTransitionTime: now }
+  return {
+    type,
+    status,
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    lastTransitionTime: now,
+  }
+}
+
+/** What others wrote into it stays (`lastProbeTime`); a reason that no longer holds goes. */
+function nextCondition(known: PodCondition, draft: Draft, generation: number | undefined, now: string): PodCondition {
+  const isSame = known.status === draft.status
+  const observedGeneration = generation ?? known.observedGeneration
+  if (
+    isSame &&
+    known.reason === draft.reason &&
+    known.message === draft.message &&
+    known.observedGeneration === observedGeneration &&
+    known.lastTransitionTime !== undefined
+  )
+    return known
+  const { reason: _reason, message: _message, ...rest } = known
+  const lastTransitionTime = (isSame ? known.lastTransitionTime : undefined) ?? now
+  return extended(rest, newCondition(draft, observedGeneration, lastTransitionTime)) as PodCondition
 }
 
 function initialized(phase: string, pod: Pod, init: readonly ContainerStatus[]): Draft {

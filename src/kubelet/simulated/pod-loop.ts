@@ -24,6 +24,8 @@ export class PodLoop {
   readonly #queue: WorkQueue
   readonly #workers: Promise<void>[]
   readonly #unsubscribe: () => void
+  /** What was just written and is yet to be told by the informer: then there is nothing new to do. */
+  readonly #written = new Map<string, { version: string | undefined; wakeAt: number | undefined }>()
   #working = 0
 
   constructor(options: SimulatedNodesOptions, machines: NodeTable) {
@@ -64,6 +66,7 @@ export class PodLoop {
     if (!machine) return
     if (old && !isTerminal(old) && (!current || isTerminal(current))) machine.addresses?.release(old)
     if (current) this.#queue.add(objectKey(pod))
+    else this.#written.delete(objectKey(pod))
   }
 
   async #work(): Promise<void> {
@@ -94,18 +97,27 @@ export class PodLoop {
     const pod = this.#pods.get(key)
     const machine = pod && this.#machines.get(pod.spec?.nodeName ?? '')
     if (!pod || !machine?.isAlive || !machine.node) return undefined
+    const written = this.#written.get(key)
+    this.#written.delete(key)
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod)
     if (isTerminal(pod)) return undefined
-    return this.#run(pod, machine)
+    if (written && written.version === pod.metadata.resourceVersion && !this.#isDue(written.wakeAt))
+      return written.wakeAt
+    return this.#run(key, pod, machine)
   }
 
-  async #run(pod: Pod, machine: SimulatedMachine): Promise<number | undefined> {
+  #isDue(time: number | undefined): boolean {
+    return time !== undefined && time <= this.#options.clock.now()
+  }
+
+  async #run(key: string, pod: Pod, machine: SimulatedMachine): Promise<number | undefined> {
     const podIPs = this.#addressesOf(pod, machine)
     if (!podIPs) return undefined
     const { status, wakeAt } = stepPod(pod, { hostIP: machine.address, podIPs }, this.#options.clock.now())
     if (deepEqual(status, pod.status)) return wakeAt
     try {
-      await this.#write(pod, status)
+      const { metadata } = await this.#write(pod, status)
+      this.#written.set(key, { version: metadata.resourceVersion, wakeAt })
     } catch (error) {
       if (!pod.status?.podIPs && !pod.spec?.hostNetwork)
         machine.addresses?.release({ ...pod, status: { podIPs: podIPs.map((ip) => ({ ip })) } })
@@ -141,8 +153,8 @@ export class PodLoop {
     return undefined
   }
 
-  async #write(pod: Pod, status: PodStatus): Promise<void> {
-    await this.#options.client.resource(podKind).updateStatus({ ...pod, status })
+  #write(pod: Pod, status: PodStatus): Promise<Pod> {
+    return this.#options.client.resource(podKind).updateStatus({ ...pod, status })
   }
 }
 

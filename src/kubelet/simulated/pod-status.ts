@@ -1,5 +1,6 @@
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts'
 import { formatTime, parseTime } from '../../api/meta/time.ts'
+import { extended } from '../../base/extended.ts'
 import { type ContainerInput, type ContainerStep, stepContainer, stopContainer } from './container-status.ts'
 import { podConditions } from './pod-conditions.ts'
 import { podFailure, programOf } from './program.ts'
@@ -30,13 +31,15 @@ export function stepPod(pod: Pod, place: PodPlace, now: number): PodStep {
     const message = 'Pod was active on the node longer than the specified deadline'
     return { status: failedStatus(pod, place, now, 'DeadlineExceeded', message), wakeAt: undefined }
   }
-  const started = pod.status?.startTime ? pod : { ...pod, status: { ...pod.status, startTime: formatTime(now) } }
+  const started = pod.status?.startTime
+    ? pod
+    : { ...pod, status: extended(pod.status ?? {}, { startTime: formatTime(now) }) }
   const steps = stepContainers(started, now)
   const phase = phaseOf(pod, steps.init.map(statusOf), steps.containers.map(statusOf))
   const isOver = phase === 'Succeeded' || phase === 'Failed'
   const init = steps.init.map(({ status }) => (isOver ? stopContainer(status, 0, now) : status))
-  const wakes = [...steps.init, ...steps.containers].map(({ wakeAt }) => wakeAt ?? Number.POSITIVE_INFINITY)
-  const wakeAt = Math.min(...wakes, deadline ?? Number.POSITIVE_INFINITY)
+  let wakeAt = deadline ?? Number.POSITIVE_INFINITY
+  for (const step of [...steps.init, ...steps.containers]) wakeAt = Math.min(wakeAt, step.wakeAt ?? wakeAt)
   const status = assemble(started, place, phase, init, steps.containers.map(statusOf), now)
   return { status, wakeAt: isOver || !Number.isFinite(wakeAt) ? undefined : wakeAt }
 }
@@ -143,13 +146,13 @@ function assemble(
   now: number,
 ): PodStatus {
   const { generation } = pod.metadata
-  return {
-    ...pod.status,
-    ...(generation !== undefined && { observedGeneration: generation }),
-    phase,
-    conditions: podConditions(pod, phase, init, containers, formatTime(now)),
-    ...addresses(place),
-    ...(init.length > 0 && { initContainerStatuses: [...init] }),
-    ...(containers.length > 0 && { containerStatuses: [...containers] }),
-  }
+  return Object.assign(
+    {},
+    pod.status,
+    generation !== undefined && { observedGeneration: generation },
+    { phase, conditions: podConditions(pod, phase, init, containers, formatTime(now)) },
+    addresses(place),
+    init.length > 0 && { initContainerStatuses: [...init] },
+    containers.length > 0 && { containerStatuses: [...containers] },
+  )
 }

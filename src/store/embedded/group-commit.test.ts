@@ -124,3 +124,17 @@ it.each([
   expect((await store.list('')).entries).toEqual([])
   expect(await store.commit([], [put('/b', '1')])).toBe(2)
 })
+
+it('in memory, those who write all the time let others have their turns', async () => {
+  await using store = await openMemoryStore()
+  let turns = 0
+  let isWriting = true
+  const countTurns = () => {
+    turns++
+    if (isWriting) setImmediate(countTurns)
+  }
+  setImmediate(countTurns)
+  for (let i = 0; i < 1000; i++) await store.commit([], [put('/a', String(i))])
+  isWriting = false
+  expect(turns).toBeGreaterThan(5)
+})

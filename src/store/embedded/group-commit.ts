@@ -14,6 +14,8 @@ import type { Commit, State } from './state.ts'
 
 /** More than this goes into the next batch, so that one sync never holds up many commits for long. */
 const BATCH_BYTES = 4 << 20
+/** In memory so many commits land before others get a turn. */
+const LANDED_PER_TURN = 64
 
 interface Pending {
   readonly record: LogRecord
@@ -42,6 +44,7 @@ export class GroupCommit {
   #sequenced: Revision
   #queue: Pending[] = []
   #landings: Landing[] = []
+  #landedInTurn = 0
   #flushing: Promise<void> | undefined
   /** Why there are no more writes, ever. */
   #stopped: string | undefined
@@ -132,6 +135,7 @@ export class GroupCommit {
     // Everything that becomes ready in this turn of the event loop shares the first batch.
     await (this.#log ? nextTurn() : undefined)
     while (this.#queue.length > 0) {
+      if (!this.#log && this.#isLong()) await nextTurn()
       const batch = this.#takeBatch()
       try {
         await this.#log?.append(
@@ -145,6 +149,19 @@ export class GroupCommit {
       this.#land(batch)
     }
     this.#flushing = undefined
+  }
+
+  /**
+   * Without a disk to wait for, those who write whenever they are told of a write would never let anybody else have a
+   * turn of the event loop: no timer, no socket.
+   */
+  #isLong(): boolean {
+    if (this.#landedInTurn === 0)
+      setImmediate(() => {
+        this.#landedInTurn = 0
+      }).unref()
+    this.#landedInTurn += this.#queue.length
+    return this.#landedInTurn > LANDED_PER_TURN
   }
 
   #takeBatch(): Pending[] {
