@@ -117,7 +117,7 @@ export interface ApiServer extends AsyncDisposable {
   /** Same pipeline as HTTP (authorization, admission, validation), no HTTP and no JSON. */
   transport(user: UserInfo, userAgent?: string): Transport
   /** Starts listening with TLS; resolves with the bound address. May be called for several addresses. */
-  listen(options: ListenOptions): Promise<{ host: string; port: number }>
+  listen(options: ListenOptions): Promise<Pick<Listener, 'host' | 'port' | 'useCertificate'>>
 }
 
 const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: [MASTERS, 'system:authenticated'] }
@@ -217,7 +217,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
         requestMetrics.observe(exchange, () => route(authenticated, exchange))
       })
       listeners.push(listener)
-      return { host: listener.host, port: listener.port }
+      return listener
     },
     async [Symbol.asyncDispose]() {
       await presence?.[Symbol.asyncDispose]()

@@ -117,6 +117,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     background,
     log,
     featureGates: settings.featureGates ?? [],
+    onNewCertificates: (cluster: Cluster) => tellNewCredentials(settings, cluster),
     ...(settings.files && (await securityOptions(settings.files, instance, log))),
   }
   const { listen, nodeName } = settings
@@ -138,6 +139,13 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     ...(settings.upstreamDns && { upstreamDns: settings.upstreamDns }),
     ...(listen && nodeName && { machine: { listen, name: nodeName } }),
   })
+}
+
+/** The administrator's certificate is renewed with the others, long before the old one ends. */
+async function tellNewCredentials({ instance, kubeconfig }: ServerSettings, cluster: Cluster): Promise<void> {
+  await writeFileAtomically(adminKubeconfigPath(instance), cluster.kubeconfig)
+  const { refreshContext } = await import('./instance/published-context.ts')
+  if (kubeconfig !== undefined) await refreshContext(instance, kubeconfig)
 }
 
 async function startSimulated(options: ClusterOptions, listen: string | undefined): Promise<Cluster> {

@@ -30,6 +30,8 @@ export interface ClusterCertificates {
   issueClient(commonName: string, organizations: readonly string[]): KeyPair
   /** A certificate for a server of the cluster: a kubelet, say. */
   issueServer(commonName: string, organizations: readonly string[], names: readonly string[]): KeyPair
+  /** Makes anew what has less than half of its life before it; tells whether there was any. */
+  renew(): Promise<boolean>
   /** Signs a public key that somebody else made. */
   certify(publicKey: KeyObject, request: CertificateRequest): string
 }
@@ -57,61 +59,111 @@ const FRONT_PROXY_CA_SUBJECT = { commonName: 'front-proxy-ca' }
 export async function loadCertificates(options: CertificateOptions): Promise<ClusterCertificates> {
   const files = new PairFiles(options.dir)
   if (options.dir) await mkdir(options.dir, { recursive: true, mode: 0o700 })
-  const now = options.clock.now()
-  const leaf = { notBefore: now - BACKDATE, notAfter: now + LEAF_LIFETIME }
+  const { clock } = options
   const serverNames = [...new Set(options.serverNames)]
 
   const ca = await files.keep(
     'ca',
-    (cert) => expiresAfter(cert, now + LEAF_LIFETIME),
-    () => issueCa(CA_SUBJECT, now),
+    (cert) => expiresAfter(cert, clock.now() + LEAF_LIFETIME),
+    () => issueCa(CA_SUBJECT, clock.now()),
   )
   const issuer = createIssuer(CA_SUBJECT, ca.key)
-  const isOurs = issuedBy(ca)
-  const fresh = (cert: X509Certificate) => expiresAfter(cert, now + LEAF_LIFETIME / 2) && isOurs(cert)
-  const serverRequest: CertificateRequest = {
-    commonName: 'kube-apiserver',
-    usage: 'server',
-    subjectAltNames: serverNames,
-    ...leaf,
-  }
-  const issueServer = () => issueCertificate(serverRequest, issuer)
-  const issueAdmin = () => issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf)
-  const [server, admin, serviceAccountKey] = await Promise.all([
-    files.keep('apiserver', (cert) => fresh(cert) && answersTo(cert, serverNames), issueServer),
-    files.keep('admin', fresh, issueAdmin),
+  const leaf = () => validityFrom(clock.now())
+  const isFresh = freshOf(ca, clock)
+  const server = new Kept(
+    files,
+    'apiserver',
+    (cert) => isFresh(cert) && answersTo(cert, serverNames),
+    () =>
+      issueCertificate(
+        { commonName: 'kube-apiserver', usage: 'server', subjectAltNames: serverNames, ...leaf() },
+        issuer,
+      ),
+  )
+  const admin = new Kept(files, 'admin', isFresh, () =>
+    issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf()),
+  )
+  const [, , serviceAccountKey] = await Promise.all([
+    server.renew(),
+    admin.renew(),
     files.keepText('service-account.key', isPrivateKey, createSigningKey),
   ])
-  let frontProxy: ReturnType<typeof loadFrontProxy> | undefined
+  let frontProxy: Promise<FrontProxy> | undefined
   return {
     ca,
-    server,
-    admin,
-    frontProxy() {
-      frontProxy ??= loadFrontProxy(files, now, leaf)
-      return frontProxy
+    get server() {
+      return server.pair
+    },
+    get admin() {
+      return admin.pair
+    },
+    async frontProxy() {
+      frontProxy ??= loadFrontProxy(files, clock)
+      const known = await frontProxy
+      return { ...known.client.pair, ca: known.ca.cert }
     },
     serviceAccountKey,
-    issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf),
+    issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf()),
     issueServer: (commonName, organizations, subjectAltNames) =>
-      issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf }, issuer),
+      issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf() }, issuer),
+    async renew() {
+      const all = [server, admin, ...(frontProxy ? [(await frontProxy).client] : [])]
+      return (await Promise.all(all.map((one) => one.renew()))).includes(true)
+    },
     certify: (publicKey, request) => certifyKey(publicKey, request, issuer),
   }
 }
 
-async function loadFrontProxy(files: PairFiles, now: number, leaf: Validity): Promise<KeyPair & { ca: string }> {
+interface FrontProxy {
+  readonly ca: KeyPair
+  readonly client: Kept
+}
+
+async function loadFrontProxy(files: PairFiles, clock: Pick<Clock, 'now'>): Promise<FrontProxy> {
   const ca = await files.keep(
     'front-proxy-ca',
-    (cert) => expiresAfter(cert, now + LEAF_LIFETIME),
-    () => issueCa(FRONT_PROXY_CA_SUBJECT, now),
+    (cert) => expiresAfter(cert, clock.now() + LEAF_LIFETIME),
+    () => issueCa(FRONT_PROXY_CA_SUBJECT, clock.now()),
   )
+  const client = new Kept(files, 'front-proxy-client', freshOf(ca, clock), () =>
+    issueClient(createIssuer(FRONT_PROXY_CA_SUBJECT, ca.key), 'front-proxy-client', [], validityFrom(clock.now())),
+  )
+  await client.renew()
+  return { ca, client }
+}
+
+const validityFrom = (now: number): Validity => ({ notBefore: now - BACKDATE, notAfter: now + LEAF_LIFETIME })
+
+/** Signed by this authority, with more than half of its life before it. */
+function freshOf(ca: KeyPair, clock: Pick<Clock, 'now'>): (cert: X509Certificate) => boolean {
   const isOurs = issuedBy(ca)
-  const client = await files.keep(
-    'front-proxy-client',
-    (cert) => expiresAfter(cert, now + LEAF_LIFETIME / 2) && isOurs(cert),
-    () => issueClient(createIssuer(FRONT_PROXY_CA_SUBJECT, ca.key), 'front-proxy-client', [], leaf),
-  )
-  return { ...client, ca: ca.cert }
+  return (cert) => expiresAfter(cert, clock.now() + LEAF_LIFETIME / 2) && isOurs(cert)
+}
+
+/** A pair that follows time: another one takes its place when it is no longer good. */
+class Kept {
+  readonly #files: PairFiles
+  readonly #name: string
+  readonly #isGood: (cert: X509Certificate) => boolean
+  readonly #create: () => KeyPair
+  #pair: KeyPair | undefined
+
+  constructor(files: PairFiles, name: string, isGood: (cert: X509Certificate) => boolean, create: () => KeyPair) {
+    this.#files = files
+    this.#name = name
+    this.#isGood = isGood
+    this.#create = create
+  }
+
+  get pair(): KeyPair {
+    return this.#pair!
+  }
+
+  async renew(): Promise<boolean> {
+    if (this.#pair && this.#isGood(new X509Certificate(this.#pair.cert))) return false
+    this.#pair = await this.#files.keep(this.#name, this.#isGood, this.#create)
+    return true
+  }
 }
 
 type Validity = Pick<CertificateRequest, 'notBefore' | 'notAfter'>

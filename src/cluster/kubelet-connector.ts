@@ -10,10 +10,13 @@ import { API_SERVER_KUBELET_CLIENT, issueClientCertificate } from './identities.
 const DIAL_TIMEOUT_MS = 30_000
 /** A stream may be silent for hours; one whose node vanished shall not stay for ever. */
 const KEEP_ALIVE_MS = 15_000
+/** The client certificate is good for much longer. */
+const RENEW_MS = 90 * 24 * 60 * 60 * 1000
 
 /** Reaches kubelets where their nodes say they listen, by TLS; each side shows a certificate of the cluster. */
 export function kubeletConnector(certificates: Promise<ClusterCertificates>, clock: Clock): KubeletConnector {
   let client: Promise<{ ca: string; pair: KeyPair }> | undefined
+  let issued = 0
   const sessions = new Map<string, Buffer>()
   const credentials = async () => {
     const all = await certificates
@@ -25,7 +28,10 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
     async dial(node: Node, { insecure = false, signal }: DialKubeletOptions): Promise<Duplex> {
       const address = kubeletAddress(node)
       if (!address) throw new Error(`node ${node.metadata.name} has no address`)
-      client ??= credentials()
+      if (!client || clock.now() - issued > RENEW_MS) {
+        client = credentials()
+        issued = clock.now()
+      }
       const { ca, pair } = await client
       const key = `${address.host}:${address.port}`
       const session = insecure ? undefined : sessions.get(key)

@@ -36,15 +36,22 @@ const WINDOW = '10s'
 const FRESH_MILLISECONDS = 5000
 const TIMEOUT = 5000
 
+const agentOf = (ca: string, { cert, key }: KeyPair) => new Agent({ ca, cert, key, keepAlive: true })
+
 export class KubeletMetrics implements MetricsSource, Disposable {
   readonly #options: KubeletMetricsOptions
-  readonly #agent: Agent
+  #agent: Agent
   #asked: { readonly at: number; readonly answers: Promise<readonly Summary[]> } | undefined
 
   constructor(options: KubeletMetricsOptions) {
     this.#options = options
-    const { ca, identity } = options
-    this.#agent = new Agent({ ca, cert: identity.cert, key: identity.key, keepAlive: true })
+    this.#agent = agentOf(options.ca, options.identity)
+  }
+
+  /** From now on. */
+  useIdentity(identity: KeyPair): void {
+    this.#agent.destroy()
+    this.#agent = agentOf(this.#options.ca, identity)
   }
 
   [Symbol.dispose](): void {

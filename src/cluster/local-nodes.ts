@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Linux } from '../linux/linux.ts'
 import type { ClusterCertificates } from './certificates.ts'
-import { writeNodeCredentials } from './local-nodes/credentials.ts'
+import { CredentialedNode } from './local-nodes/credentialed-node.ts'
 import { startDnsRelay } from './local-nodes/dns-relay.ts'
 import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
 import { NodeProcess, stopNode } from './local-nodes/node-process.ts'
@@ -41,7 +41,7 @@ const DNS_PORT = 53
 export class LocalNodes {
   readonly #options: LocalNodesOptions
   readonly #network: LocalNetwork
-  readonly #processes: NodeProcess[] = []
+  readonly #nodes: CredentialedNode[] = []
   #dnsRelay: AsyncDisposable | undefined
 
   private constructor(options: LocalNodesOptions, network: LocalNetwork) {
@@ -84,14 +84,19 @@ export class LocalNodes {
     return [this.gateway]
   }
 
+  /** One after the other, so that never all of them start at once. */
+  async renewCredentials(): Promise<void> {
+    for (const node of this.#nodes) await node.renew()
+  }
+
   /** Leaves the nodes as they are, for the next control plane. */
   release(): void {
-    for (const node of this.#processes) node.release()
+    for (const node of this.#nodes) node.process.release()
   }
 
   /** Ends the nodes with all their pods, and takes the network away. */
   async stop(): Promise<void> {
-    await Promise.all(this.#processes.map((node) => node.stop()))
+    await Promise.all(this.#nodes.map((node) => node.process.stop()))
     await this.#dnsRelay?.[Symbol.asyncDispose]()
     await this.#network.remove()
   }
@@ -111,13 +116,16 @@ export class LocalNodes {
     const { entry, linux, clock, log } = this.#options
     const dataDir = join(this.#options.dataDir, 'nodes', name)
     const { server, certificates } = start
-    await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
     const settings: NodeSettings = { ...start.settings, name, dataDir, address, machineAddress: this.gateway }
     // Without root a new start is in another network: nodes of an earlier one cannot be reached.
     if (settings.rootless) await stopNode(settings, clock, log)
-    const node = new NodeProcess({ settings, namespace, entry, linux, clock, log })
-    this.#processes.push(node)
-    await node.start()
+    const credentials = { node: name, address, dataDir, server, certificates }
+    const node = await CredentialedNode.start(credentials, systemClock, async () => {
+      const process = new NodeProcess({ settings, namespace, entry, linux, clock, log })
+      await process.start()
+      return process
+    })
+    this.#nodes.push(node)
   }
 }
 

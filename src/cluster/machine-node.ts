@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomically } from '../base/atomic-file.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { findOwner } from '../base/process-claim.ts'
 import type { Linux } from '../linux/linux.ts'
-import { writeNodeCredentials } from './local-nodes/credentials.ts'
+import { CredentialedNode } from './local-nodes/credentialed-node.ts'
 import { NodeProcess } from './local-nodes/node-process.ts'
 import type { NodesStart } from './local-nodes.ts'
 import { assertNetworkFree } from './machine-node/free-network.ts'
@@ -49,7 +49,7 @@ export class MachineNode {
   /** Where the node finds the API server. */
   readonly gateway: string
   readonly #options: MachineNodeOptions
-  #process: NodeProcess | undefined
+  #node: CredentialedNode | undefined
 
   constructor(options: MachineNodeOptions) {
     this.#options = options
@@ -63,11 +63,17 @@ export class MachineNode {
     if (count === 0) return
     const { name, address } = this.#options
     const dataDir = nodeDir(this.#options.dataDir, name)
-    await writeNodeCredentials({ node: name, address, dataDir, server, certificates })
-    this.#process = await startMachineNode({ ...settings, name, address, dataDir, isMachine: true }, this.#options)
+    const credentials = { node: name, address, dataDir, server, certificates }
+    this.#node = await CredentialedNode.start(credentials, systemClock, () =>
+      startMachineNode({ ...settings, name, address, dataDir, isMachine: true }, this.#options),
+    )
+  }
+
+  async renewCredentials(): Promise<void> {
+    await this.#node?.renew()
   }
 
   async stop(): Promise<void> {
-    await this.#process?.stop()
+    await this.#node?.process.stop()
   }
 }

@@ -76,6 +76,11 @@ export async function startClusterWithNodes(
       ...(machine ? openToMachines(options, machine.listen) : { listen: { ...options.listen, also: [nodes.gateway] } }),
       loadBalancerPools: [LOAD_BALANCER_POOL],
       metricsSource,
+      async onNewCertificates(running, renewed) {
+        metrics?.useIdentity(renewed.issueClient(KUBELET_CLIENT, []))
+        await nodes.renewCredentials()
+        await options.onNewCertificates?.(running, renewed)
+      },
     })
     const certificates = await cluster.certificates
     const ca = certificates.ca.cert

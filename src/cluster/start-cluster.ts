@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts'
 import { renderKubeconfig } from './admin-kubeconfig.ts'
 import { pluginsWithoutControllers } from './admission-without-controllers.ts'
 import { AsyncDisposables } from './async-disposables.ts'
+import { rotateCertificates } from './certificate-rotation.ts'
 import { type ClusterCertificates, loadCertificates } from './certificates.ts'
 import { kubeletConnector } from './kubelet-connector.ts'
 import { openStore } from './open-store.ts'
@@ -65,6 +66,8 @@ export interface ClusterOptions {
   readonly encryption?: NonNullable<ApiServerOptions['encryption']>
   /** What replaces it while the cluster runs. */
   readonly encryptionChanges?: NonNullable<ApiServerOptions['encryptionChanges']>
+  /** Hears of new certificates, which replace those that grow old while the cluster runs; `kubeconfig` has them. */
+  readonly onNewCertificates?: (cluster: Cluster, certificates: ClusterCertificates) => Promise<void> | void
   readonly clock?: Clock
   readonly random?: Random
   readonly log?: Logger
@@ -133,8 +136,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),
       }),
     )
-    const served = address ? await serve(apiServer, address, await certificates) : undefined
-    if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates)
+    const listening: Listening[] = []
+    const served = address ? await serve(apiServer, address, await certificates, listening) : undefined
+    if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates, listening)
     const start = async () => {
       // A quarter of the program, which whoever waits for the API need not wait for.
       const { startControlLoops } = await import('./start-control-loops.ts')
@@ -143,11 +147,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const starting = options.background ? options.background.then(start) : start()
     starting.catch((error) => options.background && log.error('the control loops did not start', { error }))
     if (!options.background) await starting
-    const parts = { apiServer, store, served, loops, certificates }
-    return cluster(parts, options.name ?? 'sampan', async () => {
+    const parts = { apiServer, store, served, listening, loops, certificates }
+    const running = cluster(parts, options.name ?? 'sampan', async () => {
       await starting.catch(() => {})
       await stack.dispose()
     })
+    if (address) stack.use(await rotation(running, listening, options, log))
+    return running
   } catch (error) {
     await stack.dispose()
     throw error
@@ -181,6 +187,21 @@ function metricsOf(loops: ControlLoops): MetricsSource {
   }
 }
 
+type Listening = Awaited<ReturnType<ApiServer['listen']>>
+
+/** Certificates live by the time of the real world. */
+async function rotation(running: Cluster, listening: readonly Listening[], options: ClusterOptions, log: Logger) {
+  return rotateCertificates({
+    certificates: await running.certificates,
+    clock: systemClock,
+    log,
+    async onRenewed(renewed) {
+      for (const one of listening) one.useCertificate(renewed.server)
+      await options.onNewCertificates?.(running, renewed)
+    },
+  })
+}
+
 interface Served {
   readonly url: string
   readonly certificates: ClusterCertificates
@@ -198,9 +219,12 @@ async function serve(
   apiServer: ApiServer,
   address: { host: string; port: number },
   certificates: ClusterCertificates,
+  listening: Listening[],
 ): Promise<Served> {
   const tls = { ...certificates.server, clientCa: certificates.ca.cert }
-  const { port } = await apiServer.listen({ ...address, tls })
+  const listener = await apiServer.listen({ ...address, tls })
+  listening.push(listener)
+  const { port } = listener
   const host = isWildcard(address.host) ? LOOPBACK : address.host
   return { url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, certificates }
 }
@@ -209,6 +233,7 @@ interface ClusterParts {
   readonly apiServer: ApiServer
   readonly store: Store
   served: Served | undefined
+  readonly listening: Listening[]
   readonly loops: ControlLoops
   readonly certificates: Promise<ClusterCertificates>
 }
@@ -236,7 +261,7 @@ function cluster(parts: ClusterParts, name: string, dispose: () => Promise<void>
       return [loops.controllers, loops.scheduler, loops.nodes?.simulated].some((part) => part?.isBusy)
     },
     async listen({ host = LOOPBACK, port = 0 } = {}) {
-      parts.served = await serve(apiServer, { host, port }, await parts.certificates)
+      parts.served = await serve(apiServer, { host, port }, await parts.certificates, parts.listening)
       return parts.served.url
     },
     transportFor: (user) => apiServer.transport(user),

@@ -17,6 +17,8 @@ export interface TlsOptions {
 export interface Listener extends AsyncDisposable {
   readonly host: string
   readonly port: number
+  /** What new connections are shown from now on. */
+  useCertificate(certificate: Pick<TlsOptions, 'key' | 'cert'>): void
 }
 
 /** Upstream's: more streams than this on one connection wait, or clients open another one. */
@@ -29,13 +31,13 @@ export async function listen(
   tls: TlsOptions,
   onRequest: (exchange: Exchange) => void,
 ): Promise<Listener> {
+  const trust = { ca: tls.proxyCa ? [tls.clientCa, tls.proxyCa] : tls.clientCa, minVersion: 'TLSv1.2' } as const
   const server = createSecureServer({
+    ...trust,
     key: tls.key,
     cert: tls.cert,
-    ca: tls.proxyCa ? [tls.clientCa, tls.proxyCa] : tls.clientCa,
     requestCert: true,
     rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
     allowHTTP1: true,
     noDelay: true,
     settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: INITIAL_WINDOW_BYTES },
@@ -61,6 +63,7 @@ export async function listen(
   return {
     host: bound.address,
     port: bound.port,
+    useCertificate: ({ key, cert }) => server.setSecureContext({ ...trust, key, cert }),
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const connection of connections) connection.destroy()

@@ -30,6 +30,16 @@ export async function publishContext(instance: Instance, path: string): Promise<
   }
 }
 
+/** Brings new credentials to a kubeconfig that has the cluster's context; what is current stays so. */
+export async function refreshContext(instance: Instance, path: string): Promise<void> {
+  const own = adminKubeconfigPath(instance)
+  const added = await parseKubeconfig(await readFile(own, 'utf8'), own)
+  await editKubeconfig(path, systemClock, (config) => {
+    if (!config.contexts?.some(({ name }) => name === instance.context)) return undefined
+    return { ...mergeKubeconfig(config, added), 'current-context': config['current-context'] ?? '' }
+  })
+}
+
 /** Takes the cluster's context out of every kubeconfig it may be in; returns those it was in. */
 export async function forgetContext(instance: Instance, paths: readonly string[]): Promise<string[]> {
   const changed: string[] = []

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { writeFileAtomically } from '../../base/atomic-file.ts'
 import { renderKubeconfig } from '../admin-kubeconfig.ts'
@@ -24,7 +24,37 @@ export const NODE_USERS: Readonly<
   'cluster-dns': () => ['system:coredns', []],
 }
 
-/** Writes what a node needs to speak with the API server and to be spoken to. Made anew at every start. */
+/** As much of its life a certificate has before it, at least, that is kept. */
+const KEPT_SHARE = 0.75
+
+/**
+ * Whether what an earlier start wrote will do: a node that runs goes on with what it read, so only what is written
+ * anew has to be read again.
+ */
+export async function hasNodeCredentials(options: NodeCredentialOptions, now: number): Promise<boolean> {
+  const { address, dataDir, server, certificates } = options
+  const texts = await Promise.all(
+    [nodeKubeconfigPath(dataDir, 'kubelet'), servingCertificatePath(dataDir)].map((path) =>
+      readFile(path, 'utf8').catch(() => ''),
+    ),
+  )
+  const [kubeconfig = '', serving = ''] = texts
+  const client = /client-certificate-data: (\S+)/.exec(kubeconfig)?.[1]
+  const isOfCluster = kubeconfig.includes(`server: ${server}\n`) && kubeconfig.includes(base64(certificates.ca.cert))
+  if (!isOfCluster || !client || serving === '') return false
+  const isYoung = ({ validFrom, validTo }: X509Certificate) =>
+    Date.parse(validTo) - now > (Date.parse(validTo) - Date.parse(validFrom)) * KEPT_SHARE
+  const server509 = new X509Certificate(serving)
+  return (
+    isYoung(new X509Certificate(Buffer.from(client, 'base64'))) &&
+    isYoung(server509) &&
+    server509.checkIP(address) !== undefined
+  )
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** Writes what a node needs to speak with the API server and to be spoken to. */
 export async function writeNodeCredentials(options: NodeCredentialOptions): Promise<void> {
   const { node, address, dataDir, server, certificates } = options
   const ca = certificates.ca.cert
