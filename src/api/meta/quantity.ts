@@ -1,3 +1,5 @@
+import { memoized } from '../../base/memoized.ts'
+
 /**
  * Kubernetes quantities: `100m`, `1.5Gi`, `2e3`. Exact: a decimal fraction `digits * 10^exponent`, with at least nano
  * precision. Digits are a plain number while they fit, a bigint when they don't.
@@ -34,7 +36,10 @@ const EXPONENT_LIMIT = 400
 
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([A-Za-z]*)([+-]?\d*)$/
 
-export function parseQuantity(text: string): Quantity | undefined {
+/** A cluster writes few different quantities, each of them very often. */
+export const parseQuantity = memoized(parse)
+
+function parse(text: string): Quantity | undefined {
   const match = text.length > 1024 ? null : SYNTAX.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', suffix = '', power = ''] = match
@@ -169,16 +174,16 @@ function formatDecimal(q: Quantity, withExponent: boolean): string {
 const mod3 = (n: number) => ((n % 3) + 3) % 3
 
 /** The canonical form of a quantity in text; undefined if it is none. */
-export function canonicalQuantity(text: string): string | undefined {
+export const canonicalQuantity = memoized((text): string | undefined => {
   const parsed = parseQuantity(text)
   return parsed && formatQuantity(parsed)
-}
+})
 
 /** The canonical form in a resource list (requests, limits, capacity), where the finest step is a thousandth. */
-export function canonicalResourceQuantity(text: string): string | undefined {
+export const canonicalResourceQuantity = memoized((text): string | undefined => {
   const parsed = parseQuantity(text)
   return parsed && formatQuantity(roundedUp(parsed, -3))
-}
+})
 
 function compact(digits: string): number | bigint {
   const number = Number(digits)
