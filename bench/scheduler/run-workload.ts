@@ -6,7 +6,7 @@ import { serviceKind } from '../../src/api/kinds/core/service/kind.ts'
 import { startApiServer } from '../../src/apiserver/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
-import { seededRandom } from '../../src/base/random.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { createInformerFactory } from '../../src/client/informer-factory.ts'
 import { startScheduler } from '../../src/scheduler/scheduler.ts'
@@ -37,7 +37,7 @@ const WITHOUT = ['ServiceAccount', 'TaintNodesByCondition', 'Priority']
 /** API server, store in memory and scheduler in this process, nodes as objects only. */
 export async function runWorkload(workload: Workload, options: RunOptions = {}): Promise<WorkloadResult> {
   const { scale = 1, around = (work) => work() } = options
-  const [clock, random, log] = [systemClock, seededRandom(1), silentLogger]
+  const [clock, random, log] = [systemClock, systemRandom, silentLogger]
   const count = (n = 0) => (n === 0 ? 0 : Math.max(1, Math.round(n * scale)))
   await using store = await openMemoryStore()
   const disableAdmissionPlugins = WITHOUT
@@ -113,7 +113,7 @@ async function inParallel(count: number, work: (i: number) => Promise<unknown>):
   const worker = async () => {
     while (next < count) {
       await work(next++)
-      // As any client does that is not in the same process: what came meanwhile is heard in between.
+      // As clients elsewhere do, who hear of a write in a later turn.
       await nextTurn()
     }
   }

@@ -76,11 +76,12 @@ async function createFrom(
 ): Promise<CachedObject> {
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
   const target = targetOf(machinery, request, draft.metadata.name)
-  const admission = admissionRequest(request, storage, draft, options, reserved)
+  const admission = new CreateAdmission(request, storage, draft, options, reserved)
   const admitting = machinery.admission.admit(admission)
   if (admitting) await admitting
   recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
-  const allocation = (await allocatorOf(machinery.allocators, storage)?.create(draft)) ?? NO_ALLOCATION
+  const allocator = allocatorOf(machinery.allocators, storage)
+  const allocation = (allocator && (await allocator.create(draft))) ?? NO_ALLOCATION
   validateNew(storage, draft)
   const validating = machinery.admission.validate(admission)
   if (validating) await validating
@@ -126,30 +127,49 @@ export function toStorage(kind: Kind, storage: Kind, draft: KubernetesObject): v
   setTypeMeta(draft, storage)
 }
 
-function admissionRequest(
-  request: ResourceRequest,
-  kind: Kind,
-  draft: KubernetesObject,
-  options: WriteOptions,
-  reserved: Reservations,
-): AdmissionRequest {
-  return {
-    operation: 'CREATE',
-    kind,
-    requestKind: request.kind,
-    subresource: request.subresource,
-    namespace: request.namespace,
-    name: draft.metadata.name ?? '',
-    draft,
-    old: undefined,
-    user: request.user,
-    dryRun: options.dryRun,
-    // Asked for only by policies and webhooks.
-    get options() {
-      return admissionOptions('CreateOptions', request, options)
-    },
-    warn: (message) => request.warnings.push(message),
-    annotate: request.annotate,
-    also: reserved.also,
+/** A class, because every write makes one and the options are asked for only by policies and webhooks. */
+class CreateAdmission implements AdmissionRequest {
+  readonly operation = 'CREATE'
+  readonly old = undefined
+  readonly kind: Kind
+  readonly requestKind: Kind
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  readonly draft: KubernetesObject
+  readonly user: AdmissionRequest['user']
+  readonly dryRun: boolean
+  readonly annotate: AdmissionRequest['annotate']
+  readonly also: Reservations['also']
+  readonly #request: ResourceRequest
+  readonly #options: WriteOptions
+
+  constructor(
+    request: ResourceRequest,
+    kind: Kind,
+    draft: KubernetesObject,
+    options: WriteOptions,
+    reserved: Reservations,
+  ) {
+    this.#request = request
+    this.#options = options
+    this.kind = kind
+    this.requestKind = request.kind
+    this.subresource = request.subresource
+    this.namespace = request.namespace
+    this.name = draft.metadata.name ?? ''
+    this.draft = draft
+    this.user = request.user
+    this.dryRun = options.dryRun
+    this.annotate = request.annotate
+    this.also = reserved.also
+  }
+
+  get options(): Readonly<Record<string, unknown>> {
+    return admissionOptions('CreateOptions', this.#request, this.#options)
+  }
+
+  readonly warn = (message: string): void => {
+    this.#request.warnings.push(message)
   }
 }

@@ -3,19 +3,27 @@
  * compute their changes over and over, each time losing to another.
  */
 export class KeyLock {
-  readonly #last = new Map<string, Promise<void>>()
+  /** Who waits for each key that is taken; most of the time nobody does. */
+  readonly #waiting = new Map<string, (() => void)[] | undefined>()
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key)
-    const run = before ? before.then(work) : work()
-    const done = run.then(nothing, nothing)
-    this.#last.set(key, done)
+    if (this.#waiting.has(key)) await this.#turn(key)
+    else this.#waiting.set(key, undefined)
     try {
-      return await run
+      return await work()
     } finally {
-      if (this.#last.get(key) === done) this.#last.delete(key)
+      const next = this.#waiting.get(key)?.shift()
+      if (next) next()
+      else this.#waiting.delete(key)
     }
   }
-}
 
-function nothing(): void {}
+  /** Resolves when all who came before are done; the key stays taken meanwhile. */
+  #turn(key: string): Promise<void> {
+    return new Promise((resolve) => {
+      const others = this.#waiting.get(key)
+      if (others) others.push(resolve)
+      else this.#waiting.set(key, [resolve])
+    })
+  }
+}

@@ -51,7 +51,15 @@ export async function catchUp(machinery: Machinery): Promise<void> {
 }
 
 /** The object as it is now, for a change that the commit's condition will check. */
-export async function readForUpdate(machinery: Machinery, target: Target): Promise<CachedObject | undefined> {
+export function readForUpdate(
+  machinery: Machinery,
+  target: Target,
+): CachedObject | undefined | Promise<CachedObject | undefined> {
+  const known = target.form ? undefined : machinery.feed.loaded(target.prefix)?.get(target.key)
+  return known ?? readLatest(machinery, target)
+}
+
+async function readLatest(machinery: Machinery, target: Target): Promise<CachedObject | undefined> {
   let found = (await cacheOf(machinery, target.prefix)).get(target.key)
   if (!found && machinery.sharedStore) {
     await catchUp(machinery)

@@ -1,5 +1,6 @@
 import type { Namespace, Pod } from '../../../api/generated/core-v1.ts'
 import { forbiddenAccess, internalError } from '../../../api/meta/api-error.ts'
+import { getOrCreate } from '../../../base/get-or-create.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../plugin.ts'
 import type { CheckedPod } from './check.ts'
 import { type Exemptions, exemptionOf } from './exemptions.ts'
@@ -34,9 +35,10 @@ const HARMLESS = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portf
 export function podSecurity(readers: PodSecurityReaders, options: PodSecurityOptions = {}): AdmissionPlugin {
   const defaults = defaultsOf(options.defaults)
   const { exemptions = {} } = options
+  const policies = new WeakMap<Namespace, ReturnType<typeof policyOf>>()
   const check = (request: AdmissionRequest, namespace: Namespace | undefined): void => {
     if (!namespace) throw internalError(`failed to lookup namespace ${JSON.stringify(request.namespace)}`)
-    const { policy, errors } = policyOf(namespace.metadata.labels, defaults)
+    const { policy, errors } = getOrCreate(policies, namespace, () => policyOf(namespace.metadata.labels, defaults))
     if (errors.length === 0 && isAllPrivileged(policy)) return
     const isPod = request.kind.plural === 'pods'
     const pod = isPod ? (request.draft as Pod) : templateOf(request.kind, request.draft!)

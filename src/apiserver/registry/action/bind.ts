@@ -48,7 +48,8 @@ async function bindLocked(
   dryRun: boolean,
 ): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const current = await readForUpdate(machinery, target)
+    const reading = readForUpdate(machinery, target)
+    const current = reading instanceof Promise ? await reading : reading
     if (!current) throw objectNotFound(target.ref, name)
     const old = current.object as Pod
     checkUnbound(old, binding)
