@@ -7,7 +7,8 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts', 'examples/**/*.test.mjs'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for something most of the time.
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
