@@ -14,6 +14,7 @@ import { disruptionController } from './disruption/controller.ts'
 import { endpointsController } from './endpoints/controller.ts'
 import { endpointSliceController } from './endpointslice/controller.ts'
 import { endpointSliceMirroringController } from './endpointslice-mirroring/controller.ts'
+import { ephemeralVolumeController } from './ephemeral-volume/controller.ts'
 import { eventExpiryController } from './event-expiry/controller.ts'
 import { garbageCollectionController } from './garbage-collection/controller.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/controller.ts'
@@ -91,6 +92,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'cronjob-controller': cronJobController,
   'horizontal-pod-autoscaler-controller': horizontalPodAutoscalerController,
   'persistentvolume-binder-controller': persistentVolumeBinderController,
+  'ephemeral-volume-controller': ephemeralVolumeController,
   'persistentvolume-expander-controller': persistentVolumeExpanderController,
   'persistentvolume-attach-detach-controller': volumeAttachmentController,
   'persistentvolumeclaim-protection-controller': persistentVolumeClaimProtectionController,

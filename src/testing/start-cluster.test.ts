@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Pod } from '../api/generated/core-v1.ts'
+import type { PersistentVolumeClaim, Pod } from '../api/generated/core-v1.ts'
 import { nodeKind } from '../api/kinds/core/node/kind.ts'
 import { persistentVolumeClaimKind } from '../api/kinds/core/persistent-volume-claim/kind.ts'
 import { podKind } from '../api/kinds/core/pod/kind.ts'
@@ -83,6 +83,31 @@ describe('startCluster', () => {
     expect(await ready()).toBe('True')
     expect(await cluster.find(podKind, 'a')).toBeUndefined()
     expect(() => cluster.kill('nobody')).toThrow('there is no simulated node nobody')
+  })
+
+  it('gives a pod the volumes that live as long as it does', async () => {
+    const cluster = await start({ nodes: 2, seed: 1 })
+    await cluster.apply(`
+apiVersion: v1
+kind: Pod
+metadata: { name: cache }
+spec:
+  containers: [{ name: c, image: cache, volumeMounts: [{ name: data, mountPath: /data }] }]
+  volumes:
+    - name: data
+      ephemeral:
+        volumeClaimTemplate:
+          spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }
+`)
+    await cluster.settled()
+    await cluster.clock.advance('10s')
+    expect(await phase(cluster, 'cache')).toBe('Running')
+    const claim = await cluster.find<PersistentVolumeClaim>(persistentVolumeClaimKind, 'cache-data')
+    expect(claim?.status?.phase).toBe('Bound')
+    await cluster.client.resource(podKind).namespace('default').delete('cache')
+    await cluster.settled()
+    await cluster.clock.advance('10s')
+    expect(await cluster.find(persistentVolumeClaimKind, 'cache-data')).toBe(undefined)
   })
 
   it('gives a StatefulSet its volumes, and keeps them for its pods', async () => {
