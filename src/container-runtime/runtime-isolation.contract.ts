@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Mount } from './container-config.ts'
-import type { PodScratch } from './pod-scratch.contract.ts'
+import { collect, type PodScratch } from './pod-scratch.contract.ts'
 import type { RuntimeAbilities } from './runtime.contract.ts'
 
 const sh = (script: string) => ['sh', '-c', script]
@@ -14,6 +14,15 @@ const mount = (hostPath: string, containerPath: string, more: Partial<Mount> = {
   propagation: 'PRIVATE',
   ...more,
 })
+
+/** Undefined if it has ended. */
+function ownerOf(pid: string): number | undefined {
+  try {
+    return Number(/^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  } catch {
+    return undefined
+  }
+}
 
 export function isolationContract(scratch: () => PodScratch, abilities: RuntimeAbilities): void {
   const folders: string[] = []
@@ -194,6 +203,53 @@ export function isolationContract(scratch: () => PodScratch, abilities: RuntimeA
       await expect(run(['true'], { security: { runAsUsername: 'ghost' } })).rejects.toThrow(
         /unable to find user ghost|no users found/,
       )
+    })
+
+    describe.skipIf(!abilities.podUsers)('a pod with users of its own', () => {
+      const FIRST = 77 * 65_536
+      const ids = [{ containerId: 0, hostId: FIRST, length: 65_536 }]
+      const namespaces = { network: 'POD', pid: 'CONTAINER', ipc: 'POD', user: { uids: ids, gids: ids } } as const
+      const inPod = { namespaces }
+
+      test('its root is nobody on the node, and owns its files', async () => {
+        const volume = folder()
+        writeFileSync(path.join(volume, 'given'), '')
+        const script = `tr -s ' ' < /proc/self/uid_map; id -u; mkdir /made && touch /etc/new /data/new /dev/shm/new
+          stat -c '%u %n' / /etc /etc/new /made /data /data/given /data/new /dev /dev/shm/new /work /etc/hostname
+          chown 1000:2000 /made && stat -c '%u:%g' /made; hostname; (nc -l -p 80 & sleep 0.2; kill $!) && echo bound`
+        const { output } = await scratch().run(
+          sh(script),
+          { mounts: [mount(volume, '/data')], workingDir: '/work' },
+          inPod,
+        )
+        const own = ['/', '/etc', '/etc/new', '/made', '/data', '/data/given', '/data/new', '/dev', '/dev/shm/new']
+        const owned = [...own, '/work', '/etc/hostname'].map((name) => `0 ${name}`)
+        expect(output.trim().split('\n')).toEqual([`0 ${FIRST} 65536`, '0', ...owned, '1000:2000', 'web-0', 'bound'])
+        expect(statSync(path.join(volume, 'new')).uid).toBe(0)
+      })
+
+      test('what leaves the container has no rights', async () => {
+        const { start, exec, runtime } = scratch()
+        const volume = folder()
+        const id = await start(['sleep', '1000'], { mounts: [mount(volume, '/data')] }, inPod)
+        const { stdout } = await exec(id, sh('id -u; grep -E "^Cap(Eff|Bnd)" /proc/self/status; touch /data/by-exec'))
+        expect(stdout).toBe('0\nCapEff:\t00000000a80425fb\nCapBnd:\t00000000a80425fb\n')
+        expect(statSync(path.join(volume, 'by-exec')).uid).toBe(0)
+        const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && ownerOf(pid) === FIRST)
+        expect(processes).not.toEqual([])
+        const terminal = await runtime.exec(id, { command: sh('tty; echo x > $(tty)'), stdout: true, tty: true })
+        expect(await collect(terminal.stdout)).toMatch(/^\/dev\/pts\/\d+\r\nx\r\n$/)
+      })
+
+      test('other users and groups are its own too', async () => {
+        const security = { runAsUser: 1000, runAsGroup: 3000, supplementalGroups: [2000] }
+        const { output } = await scratch().run(
+          sh('id -u; id -g; id -G; cat /etc/hostname; echo out > /dev/stdout'),
+          { security },
+          inPod,
+        )
+        expect(output).toBe('1000\n3000\n3000 2000\nweb-0\nout\n')
+      })
     })
 
     test.skipIf(!abilities.users)('a plain user writes to /dev/stdout too', async () => {

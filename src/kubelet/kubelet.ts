@@ -28,6 +28,7 @@ import { admitPod, admitResize } from './pod-worker/admission.ts'
 import { KeyedBackoff } from './pod-worker/backoff.ts'
 import { ObjectSource } from './pod-worker/object-source.ts'
 import { PodWorkers } from './pod-worker/pod-workers.ts'
+import { UserNamespaces } from './pod-worker/user-namespaces.ts'
 import { recordContainer, type WorkerContext } from './pod-worker/worker-context.ts'
 import { isAdministrator } from './server/defaults.ts'
 import { type KubeletAccess, KubeletServer, type KubeletServerOptions } from './server/kubelet-server.ts'
@@ -334,6 +335,7 @@ class RunningKubelet implements Kubelet {
       rootDir,
       podLogsDir: podLogsDir ?? path.join(rootDir, 'log', 'pods'),
       podPidsLimit,
+      userNamespaces: new UserNamespaces(rootDir),
       dns: await this.#dns(),
       dial: dial ?? dialDirectly,
       userAgent: `kube-probe/${KUBELET_VERSION.slice(1, 5)}`,

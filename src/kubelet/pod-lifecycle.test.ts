@@ -272,11 +272,27 @@ describe('sandboxes', () => {
     await bench.untilPod('app', isReady)
   })
 
-  it('with users of their own are refused, not run with those of the node', async () => {
+  it('with users of their own have each their own ids, also for the next kubelet', async () => {
     await open()
-    await bench.create('app', { hostUsers: false })
-    const message = 'Failed to create pod sandbox: RuntimeClass handler "" does not support user namespaces'
-    await bench.untilEvent('app', 'FailedCreatePodSandBox', message)
-    expect(await bench.runtime.listPodSandbox()).toEqual([])
+    const rangeOf = async (name: string) => {
+      const [one] = await bench.runtime.listContainers({ labels: { 'io.kubernetes.pod.name': name } })
+      return bench.runtime.configOf(one!.id).security.namespaces.user?.uids
+    }
+    const range = (number: number) => [{ containerId: 0, hostId: number * 65_536, length: 65_536 }]
+    for (const name of ['one', 'two']) await bench.create(name, { hostUsers: false, terminationGracePeriodSeconds: 1 })
+    for (const name of ['one', 'two']) await bench.untilPod(name, isReady)
+    expect([await rangeOf('one'), await rangeOf('two')].sort()).toEqual([range(1), range(2)].sort())
+    const kept = await rangeOf('two')
+    await bench.pods().delete('one')
+    await bench.untilGone('one')
+    await bench.stopKubelet()
+    await bench.startKubelet()
+    await bench.create('three', { hostUsers: false })
+    await bench.untilPod('three', isReady)
+    expect(await rangeOf('two')).toEqual(kept)
+    expect(await rangeOf('three')).not.toEqual(kept)
+    await bench.create('plain', {})
+    await bench.untilPod('plain', isReady)
+    expect(await rangeOf('plain')).toBeUndefined()
   })
 })

@@ -52,6 +52,7 @@ export const MOVE_MOUNT_F_EMPTY_PATH = 4
 const MOVE_MOUNT_T_EMPTY_PATH = 0x40
 
 export const MOUNT_ATTR = { RDONLY: 1, NOSUID: 2, NODEV: 4, NOEXEC: 8 } as const
+const MOUNT_ATTR_IDMAP = 0x100000
 
 /** A detached copy of the tree at a path: nobody can redirect it any more. Resolves to its descriptor. */
 export function cloneTree(agent: AgentChannel, path: string, recursive = true): Promise<number> {
@@ -84,6 +85,14 @@ export function setMountAttributes(agent: AgentChannel, tree: number, attributes
   struct.writeBigUInt64LE(BigInt(attributes.propagation ?? 0), 16)
   const flags = AT_EMPTY_PATH | (attributes.recursive ? AT_RECURSIVE : 0)
   return agent.call('mount_setattr', [tree, '', flags, struct, struct.length])
+}
+
+/** Files of the tree belong to the ids that this user namespace has for theirs. A negated errno is a result. */
+export function mapOwners(agent: AgentChannel, tree: number, userNamespace: number): Promise<number> {
+  const struct = Buffer.alloc(32)
+  struct.writeBigUInt64LE(BigInt(MOUNT_ATTR_IDMAP), 0)
+  struct.writeBigUInt64LE(BigInt(userNamespace), 24)
+  return agent.call('mount_setattr', [tree, '', AT_EMPTY_PATH | AT_RECURSIVE, struct, struct.length], { soft: true })
 }
 
 export function attachTree(agent: AgentChannel, tree: number, target: number): Promise<number> {

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statfsSync } from 'node:fs'
+import { release, tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -17,9 +17,9 @@ export function loopbackNetwork(address = '127.0.0.1'): SandboxNetwork {
   const { namespaces, openRtnetlink } = kernelLinux()
   const nameOf = (id: string) => `sampan-test-${id.slice(0, 16)}`
   return {
-    async attach({ sandboxId }) {
+    async attach({ sandboxId, netnsPath }) {
       const name = nameOf(sandboxId)
-      const namespace = namespaces.create(name)
+      const namespace = netnsPath === undefined ? namespaces.create(name) : namespaces.adopt(name, netnsPath)
       const network = openRtnetlink(namespace)
       network.changeLink(network.link('lo')!.index, { up: true })
       network[Symbol.dispose]()
@@ -30,6 +30,14 @@ export function loopbackNetwork(address = '127.0.0.1'): SandboxNetwork {
       if (namespaces.list().includes(nameOf(sandboxId))) namespaces.delete(nameOf(sandboxId))
     },
   }
+}
+
+const IDMAPPED_FILE_SYSTEMS = [0xef53, 0x01021994, 0x58465342, 0x9123683e]
+
+/** Owners can be mapped on ext4, tmpfs, XFS and Btrfs; on tmpfs since Linux 6.3. */
+export function mapsOwners(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  return (major > 6 || (major === 6 && minor >= 3)) && IDMAPPED_FILE_SYSTEMS.includes(statfsSync(tmpdir()).type)
 }
 
 const cgroupRoot = `/sampan-test-${process.pid}`

@@ -1,7 +1,7 @@
 /** The contract of container runtimes against the builtin one, with real containers on this kernel. */
 import { containerRuntimeContract } from '../../src/container-runtime/runtime.contract.ts'
 import { asRoot } from '../linux/as-root.ts'
-import { builtinMachine } from './builtin-under-test.ts'
+import { builtinMachine, mapsOwners } from './builtin-under-test.ts'
 import { BUSYBOX_IMAGE } from './busybox-image.ts'
 
 asRoot('builtin runtime', () => {
@@ -20,6 +20,6 @@ asRoot('builtin runtime', () => {
         },
       }
     },
-    { processes: true, network: true, limits: true, users: true },
+    { processes: true, network: true, limits: true, users: true, podUsers: mapsOwners() },
   )
 })

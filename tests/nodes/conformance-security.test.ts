@@ -92,7 +92,43 @@ const ROWS: Row[] = [
     spec: { shareProcessNamespace: true },
   },
   { name: 'own-process-tree', script: 'echo $$$$', wrote: '1' },
+  {
+    name: 'own-users',
+    script: "awk '{ print ($2 > 65535), $3 }' /proc/self/uid_map; id -u; touch /new && stat -c %u /new /usr/bin/env",
+    wrote: '1 65536000',
+    spec: { hostUsers: false },
+  },
+  {
+    name: 'own-users-of-the-network',
+    script:
+      'node -e "require(\'net\').createServer().listen(80, () => process.exit())" && cat /proc/sys/kernel/shm_rmid_forced',
+    wrote: '1',
+    shared: { sysctls: [{ name: 'kernel.shm_rmid_forced', value: '1' }] },
+    spec: { hostUsers: false },
+  },
 ]
+
+const MOUNTED = ['disk', 'memory', 'token']
+const OWN_USERS = pod(
+  'own-users-of-volumes',
+  sh('id -u; for v in /disk /memory; do echo x > $v/x; stat -c %u:%g $v/x; done; cat /token/namespace', {
+    volumeMounts: MOUNTED.map((name) => ({ name, mountPath: `/${name}` })),
+  }),
+  {
+    hostUsers: false,
+    securityContext: { runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 },
+    volumes: [
+      { name: 'disk', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory' } },
+      {
+        name: 'token',
+        projected: {
+          sources: [{ downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } }],
+        },
+      },
+    ],
+  },
+)
 
 const CAPABLE: { name: string; own: SecurityContext; has: bigint[]; lacks: bigint[] }[] = [
   { name: 'usual', own: {}, has: [CHOWN, NET_RAW], lacks: [SYS_ADMIN] },
@@ -115,9 +151,14 @@ asRoot('as whom programs run', () => {
         pod(name, sh(script, { securityContext: own }), { ...spec, ...(shared && { securityContext: shared }) }),
       ),
       ...CAPABLE.map(({ name, own }) => pod(`capable-${name}`, sh(CAPABILITIES, { securityContext: own }))),
+      OWN_USERS,
       pod('root-refused', sh('true'), { securityContext: { runAsNonRoot: true } }),
     )
-    await node.ended([...ROWS.map(({ name }) => name), ...CAPABLE.map(({ name }) => `capable-${name}`)])
+    await node.ended([
+      OWN_USERS.metadata.name,
+      ...ROWS.map(({ name }) => name),
+      ...CAPABLE.map(({ name }) => `capable-${name}`),
+    ])
   }, 180_000)
   afterAll(() => node?.[Symbol.asyncDispose](), 120_000)
 
@@ -132,6 +173,10 @@ asRoot('as whom programs run', () => {
     const holds = (bit: bigint) => ((mask >> bit) & 1n) === 1n
     expect(has.map(holds)).toEqual(has.map(() => true))
     expect(lacks.map(holds)).toEqual(lacks.map(() => false))
+  })
+
+  test('volumes of a pod with its own users belong to them', () => {
+    expect(node.log(OWN_USERS.metadata.name)).toMatch(/^1000\n1000:3000\n1000:3000\ndefault\n?$/)
   })
 
   test('who must not be root is not started as root', async () => {

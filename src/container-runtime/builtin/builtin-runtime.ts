@@ -181,7 +181,9 @@ export class BuiltinRuntime implements ContainerRuntime {
     const container = this.containers.running(id)
     const { record } = container
     const hostPid = record.config.security.namespaces.pid === 'NODE'
-    return execInContainer(this.context, { started: container.started!, cgroup: record.cgroup, hostPid }, options)
+    const ownUsers = this.sandboxes.get(record.sandboxId).config.namespaces.user !== undefined
+    const target = { started: container.started!, cgroup: record.cgroup, hostPid, ownUsers }
+    return execInContainer(this.context, target, options)
   }
 
   async attach(id: string, options: AttachOptions): Promise<ExecSession> {

@@ -17,6 +17,8 @@ export interface ExecTarget {
   readonly cgroup: string
   /** It shares the node's processes: there is no PID namespace to enter. */
   readonly hostPid: boolean
+  /** Its pod has users of its own. */
+  readonly ownUsers: boolean
 }
 
 export interface ExecMachine {
@@ -66,9 +68,12 @@ function inWords(error: unknown): unknown {
 async function enterContainer(parent: AgentChannel, target: ExecTarget, rootless: boolean): Promise<void> {
   const process = await parent.call('pidfd_open', [target.started.pid, 0])
   const types = CLONE.NEWNS | CLONE.NEWNET | CLONE.NEWIPC | CLONE.NEWUTS | CLONE.NEWCGROUP
-  const user = hasOwnUserNamespace(target.started.process, rootless) ? CLONE.NEWUSER : 0
+  const hasUsers = target.ownUsers || hasOwnUserNamespace(target.started.process, rootless)
+  const user = hasUsers ? CLONE.NEWUSER : 0
   await parent.call('setns', [process, types | user | (target.hostPid ? 0 : CLONE.NEWPID)])
   parent.tell('close', [process])
+  // A terminal belongs to whoever opens it.
+  if (target.ownUsers) await Promise.all([parent.call('setresgid', [0, 0, 0]), parent.call('setresuid', [0, 0, 0])])
 }
 
 async function becomeCommand(

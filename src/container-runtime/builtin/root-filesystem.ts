@@ -13,6 +13,7 @@ import {
   MOUNT_ATTR,
   MOVE_MOUNT_F_EMPTY_PATH,
   MS,
+  mapOwners,
   newMount,
   O,
   O_DIRECTORY,
@@ -24,8 +25,10 @@ import type { Mount } from '../container-config.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DeviceNode } from './devices.ts'
 import { mountTarget, ownFolder } from './mount-target.ts'
+import { mapLayers, mapTree, type Owner } from './pod-users.ts'
 
 const ENOENT = 2
+const TTY_GROUP = 5
 const S_IFREG = 0o100000
 const SECURE_ATTRIBUTES = MOUNT_ATTR.NOSUID | MOUNT_ATTR.NODEV | MOUNT_ATTR.NOEXEC
 const SECURE = MS.NOSUID | MS.NODEV | MS.NOEXEC
@@ -45,10 +48,22 @@ export interface RootFilesystem {
   readonly rootless: boolean
   readonly maskedPaths: readonly string[]
   readonly readonlyPaths: readonly string[]
+  readonly users?: PodUsers
+}
+
+/** The pod has users of its own. */
+export interface PodUsers {
+  /** A descriptor of the agent. */
+  readonly namespace: number
+  readonly root: Owner
+  /** Empty folders, one for each layer. */
+  readonly lower: string
 }
 
 export interface Volume extends Mount {
   readonly kind: 'file' | 'folder'
+  /** What everybody can read stays of use with owners that the pod does not know. */
+  readonly isOfImage?: boolean
 }
 
 /** What was taken from the host before its file system went out of sight. */
@@ -74,7 +89,7 @@ export async function enterRootFilesystem(agent: AgentChannel, root: RootFilesys
     maskPaths(agent, root),
     protectPaths(agent, root),
   ])
-  await attachVolumes(agent, root.volumes, trees.volumes)
+  await attachVolumes(agent, root, trees.volumes)
 }
 
 async function takeTrees(agent: AgentChannel, root: RootFilesystem): Promise<Trees> {
@@ -98,8 +113,29 @@ async function takeTrees(agent: AgentChannel, root: RootFilesystem): Promise<Tre
     newMount(agent, 'sysfs', SECURE_ATTRIBUTES | (root.privileged ? 0 : MOUNT_ATTR.RDONLY)),
   ])
   await Promise.all(root.volumes.map((volume, i) => setMountAttributes(agent, all[4][i]!, attributesOf(volume, root))))
-  const [, layers, upper, work, taken, sharedMemory, devices, proc, sys] = all
+  if (root.users) await mapVolumes(agent, root.users, root.volumes, all[4])
+  const [, plain, upper, work, taken, sharedMemory, devices, proc, sys] = all
+  const layers = root.users ? await mappedLayers(agent, root.users, root.layers) : plain
   return { layers, upper, work, volumes: taken, sharedMemory, devices, proc, sys }
+}
+
+async function mappedLayers(agent: AgentChannel, users: PodUsers, layers: readonly string[]): Promise<number[]> {
+  const folders = await mapLayers(agent, layers, users.lower, users.namespace)
+  return Promise.all(
+    folders.map((folder) => agent.call('openat', [AT_FDCWD, folder, O.PATH | O.CLOEXEC | O_DIRECTORY, 0])),
+  )
+}
+
+async function mapVolumes(
+  agent: AgentChannel,
+  { namespace }: PodUsers,
+  volumes: readonly Volume[],
+  trees: readonly number[],
+): Promise<void> {
+  for (const [i, { hostPath, isOfImage }] of volumes.entries()) {
+    if (isOfImage) await mapOwners(agent, trees[i]!, namespace)
+    else await mapTree(agent, trees[i]!, namespace, hostPath)
+  }
 }
 
 const PROPAGATION = { PRIVATE: MS.PRIVATE, HOST_TO_CONTAINER: MS.SLAVE, BIDIRECTIONAL: MS.SHARED } as const
@@ -131,10 +167,12 @@ async function changeRoot(agent: AgentChannel, root: RootFilesystem, trees: Tree
 }
 
 async function mountDev(agent: AgentChannel, root: RootFilesystem, trees: Trees): Promise<void> {
-  const ptyGroup = root.rootless ? '' : ',gid=5'
+  const owner = root.users?.root ?? { uid: 0, gid: 0 }
+  const ptyGroup = root.rootless ? '' : `,gid=${owner.gid + TTY_GROUP}`
+  const ownedBy = root.users ? `,uid=${owner.uid},gid=${owner.gid}` : ''
   const flags = MS.NOSUID | MS.STRICTATIME | MS.NODEV
   const ptyOptions = `newinstance,ptmxmode=0666,mode=0620${ptyGroup}`
-  const steps: Promise<unknown>[] = [mount(agent, 'tmpfs', '/dev', 'tmpfs', flags, 'mode=755,size=65536k')]
+  const steps: Promise<unknown>[] = [mount(agent, 'tmpfs', '/dev', 'tmpfs', flags, `mode=755,size=65536k${ownedBy}`)]
   for (const folder of ['pts', 'shm', 'mqueue']) steps.push(agent.call('mkdirat', [AT_FDCWD, `/dev/${folder}`, 0o755]))
   steps.push(mount(agent, 'devpts', '/dev/pts', 'devpts', MS.NOSUID | MS.NOEXEC, ptyOptions))
   steps.push(mount(agent, 'mqueue', '/dev/mqueue', 'mqueue', SECURE, ''))
@@ -143,7 +181,8 @@ async function mountDev(agent: AgentChannel, root: RootFilesystem, trees: Trees)
   const elsewhere: Promise<unknown>[] = []
   for (const [i, { target }] of root.devices.entries()) {
     // Nobody has placed anything in the new /dev yet.
-    if (path.posix.dirname(target) !== '/dev') elsewhere.push(attachAt(agent, trees.devices[i]!, target, 'file'))
+    if (path.posix.dirname(target) !== '/dev')
+      elsewhere.push(attachAt(agent, trees.devices[i]!, target, 'file', root.users?.root))
     else {
       steps.push(agent.call('mknodat', [AT_FDCWD, target, S_IFREG | 0o666, 0]))
       steps.push(attachByPath(agent, trees.devices[i]!, target))
@@ -175,8 +214,14 @@ function mount(
 const attachByPath = (agent: AgentChannel, tree: number, target: string) =>
   agent.call('move_mount', [tree, '', AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH])
 
-async function attachAt(agent: AgentChannel, tree: number, target: string, kind: 'file' | 'folder'): Promise<void> {
-  await attachTree(agent, tree, await mountTarget(agent, target, kind))
+async function attachAt(
+  agent: AgentChannel,
+  tree: number,
+  target: string,
+  kind: 'file' | 'folder',
+  owner: Owner | undefined,
+): Promise<void> {
+  await attachTree(agent, tree, await mountTarget(agent, target, kind, owner))
 }
 
 /** A file takes /dev/null and no tmpfs, a folder a tmpfs and no file: one of the two holds, or the place is not there. */
@@ -206,11 +251,15 @@ async function protectPaths(agent: AgentChannel, { readonlyPaths }: RootFilesyst
 }
 
 /** Outer ones before those inside them. */
-async function attachVolumes(agent: AgentChannel, volumes: readonly Volume[], trees: readonly number[]): Promise<void> {
+async function attachVolumes(
+  agent: AgentChannel,
+  { volumes, users }: RootFilesystem,
+  trees: readonly number[],
+): Promise<void> {
   const depth = (volume: Volume) => volume.containerPath.split('/').filter(Boolean).length
   const order = volumes.map((volume, i) => ({ volume, tree: trees[i]! }))
   order.sort((a, b) => depth(a.volume) - depth(b.volume))
-  for (const { volume, tree } of order) await attachAt(agent, tree, volume.containerPath, volume.kind)
+  for (const { volume, tree } of order) await attachAt(agent, tree, volume.containerPath, volume.kind, users?.root)
 }
 
 /** After the agent has joined its cgroup and a cgroup namespace of its own: the container sees its group as the root. */

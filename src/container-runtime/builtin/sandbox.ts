@@ -7,6 +7,7 @@ import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DnsConfig, PodSandboxConfig } from '../sandbox-config.ts'
 import { signalThrough } from './pipes.ts'
+import { rootOf, userNamespacePath } from './pod-users.ts'
 import { removeFolder } from './records.ts'
 
 const SHARED_MEMORY = 'mode=1777,size=65536k'
@@ -24,34 +25,59 @@ export async function makeSandbox(
   mkdirSync(path.join(folder, 'shm'))
   writeFileSync(path.join(folder, 'hostname'), `${config.hostname}\n`)
   writeFileSync(path.join(folder, 'resolv.conf'), resolvConf(config.dns))
-  const { ipc, network } = config.namespaces
+  const { ipc, network, user } = config.namespaces
   const flags = (ipc === 'POD' ? CLONE.NEWIPC : 0) | (network === 'POD' ? CLONE.NEWUTS : 0)
-  const { channel } = await agents.fork(flags)
+  const { channel, pid } = await agents.fork(user ? 0 : flags)
   try {
-    await furnish(channel, folder, config, netnsPath)
+    if (user) await becomeRootOf(channel, folder, flags)
+    await furnish(channel, user ? { agent: agents.host, pid: String(pid) } : { agent: channel, pid: 'self' }, {
+      folder,
+      config,
+      netnsPath,
+    })
   } finally {
     channel.close()
   }
   if (config.namespaces.pid === 'POD') await holdPidNamespace(agents, folder)
 }
 
-async function furnish(
-  agent: AgentChannel,
-  folder: string,
-  config: PodSandboxConfig,
-  netnsPath: string | undefined,
-): Promise<void> {
-  const { ipc, network } = config.namespaces
+/** What is made now belongs to the users of the pod. */
+async function becomeRootOf(agent: AgentChannel, folder: string, flags: number): Promise<void> {
+  await Promise.all([
+    openAs(agent, 21, userNamespacePath(folder), O.RDONLY),
+    agent.call('setns', [21, CLONE.NEWUSER]),
+    agent.call('setresgid', [0, 0, 0]),
+    agent.call('setresuid', [0, 0, 0]),
+    agent.call('unshare', [flags]),
+  ])
+}
+
+/** Who may mount on the node, and how it calls the process whose namespaces these are. */
+interface Keeper {
+  readonly agent: AgentChannel
+  readonly pid: string
+}
+
+interface Furnishing {
+  readonly folder: string
+  readonly config: PodSandboxConfig
+  readonly netnsPath: string | undefined
+}
+
+async function furnish(agent: AgentChannel, keeper: Keeper, furnishing: Furnishing): Promise<void> {
+  const { folder, config, netnsPath } = furnishing
+  const { ipc, network, user } = config.namespaces
   const steps: Promise<unknown>[] = []
   if (network === 'POD')
     steps.push(
       agent.call('sethostname', [config.hostname, Buffer.byteLength(config.hostname)]),
-      keep(agent, folder, 'uts'),
+      keep(keeper, folder, 'uts'),
     )
   if (ipc === 'POD') {
-    steps.push(keep(agent, folder, 'ipc'))
+    steps.push(keep(keeper, folder, 'ipc'))
     const flags = MS.NOSUID | MS.NODEV | MS.NOEXEC
-    steps.push(agent.call('mount', ['shm', path.join(folder, 'shm'), 'tmpfs', flags, SHARED_MEMORY]))
+    const options = user ? `${SHARED_MEMORY},uid=${rootOf(user).uid},gid=${rootOf(user).gid}` : SHARED_MEMORY
+    steps.push(keeper.agent.call('mount', ['shm', path.join(folder, 'shm'), 'tmpfs', flags, options]))
   }
   if (netnsPath) {
     steps.push(openAs(agent, 20, netnsPath, O.RDONLY))
@@ -74,7 +100,7 @@ async function setSysctl(agent: AgentChannel, name: string, value: string): Prom
   }
 }
 
-function keep(agent: AgentChannel, folder: string, name: string, pid = 'self'): Promise<number> {
+function keep({ agent, pid }: Keeper, folder: string, name: string): Promise<number> {
   const file = path.join(folder, 'ns', name)
   writeFileSync(file, '')
   return agent.call('mount', [`/proc/${pid}/ns/${name}`, file, null, MS.BIND, null])
@@ -90,7 +116,7 @@ async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<
   const wake = path.join(folder, PAUSE)
   try {
     await makeFifo(channel, wake)
-    await keep(agents.host, folder, 'pid', String(pid))
+    await keep({ agent: agents.host, pid: String(pid) }, folder, 'pid')
     await openAs(channel, 20, wake, O.RDWR)
     await channel.call('rt_sigaction', [SIGCHLD, ignore, 0, 8])
     channel.tell('prctl', [15, 'pause', 0, 0, 0])
@@ -109,7 +135,7 @@ export function endPause(folder: string): void {
 
 /** Lets go of the namespaces; the kernel ends each when its last user has gone. */
 export async function unmountSandbox(agents: SyscallAgents, folder: string): Promise<void> {
-  const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'shm'].map((name) => path.join(folder, name))
+  const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'ns/net', 'ns/user', 'shm'].map((name) => path.join(folder, name))
   await Promise.all(places.map((place) => agents.host.call('umount2', [place, MNT_DETACH], { soft: true })))
   await removeFolder(path.join(folder, 'ns'))
 }

@@ -5,6 +5,7 @@ import type { SyscallAgents } from '../../linux/syscall-agent.ts'
 import { type PodSandbox, RuntimeError } from '../runtime.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
+import { makeUserNamespace, ownNetworkPath } from './pod-users.ts'
 import { type Records, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
 import { endPause, makeSandbox, unmountSandbox } from './sandbox.ts'
 
@@ -15,6 +16,7 @@ export interface SandboxContext {
   readonly cgroups: Cgroups
   readonly clock: Clock
   readonly bootId: string
+  readonly rootless: boolean
 }
 
 /** All sandboxes of this machine, in files and in memory. */
@@ -58,17 +60,20 @@ export class Sandboxes {
 
   async run(id: string, config: PodSandboxConfig): Promise<SandboxRecord> {
     const { records, network, agents, cgroups, clock, bootId } = this.context
-    if (config.namespaces.user)
-      throw new RuntimeError('Unimplemented', 'user namespaces are not supported by the builtin runtime')
+    const { user } = config.namespaces
+    if (user && this.context.rootless)
+      throw new RuntimeError('Unimplemented', 'user namespaces of pods need a node that runs as root')
     const folder = records.sandboxFolder(id)
     mkdirSync(folder, { mode: 0o711 })
     try {
       writeRecord(folder, 'intent', config)
       const group = cgroups.create(config.cgroupParent, config.resources ?? {})
       const { metadata, portMappings, annotations } = config
+      if (user) await makeUserNamespace(agents, folder, user)
+      const made = user && { netnsPath: ownNetworkPath(folder) }
       const attached =
         config.namespaces.network === 'POD'
-          ? await network.attach({ sandboxId: id, metadata, portMappings, annotations })
+          ? await network.attach({ sandboxId: id, metadata, portMappings, annotations, ...made })
           : undefined
       await makeSandbox(agents, folder, config, attached?.netnsPath)
       await group

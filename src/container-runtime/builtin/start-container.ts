@@ -15,6 +15,7 @@ import { devicesOf, kindOf } from './devices.ts'
 import type { Passwd } from './identity.ts'
 import { mountTarget } from './mount-target.ts'
 import { readPasswdFiles } from './passwd-files.ts'
+import { giveFolders, type Owner, rootOf, userNamespacePath } from './pod-users.ts'
 import { processSettings, seccompFilter } from './process-settings.ts'
 import { becomeProgram } from './program.ts'
 import type { ContainerRecord, ProcessSettings, SandboxRecord, StartRecord } from './records.ts'
@@ -60,6 +61,8 @@ export async function startContainerProcess(
   const { config, cgroup } = start.record
   const volumes = volumesOf(start)
   for (const name of ['upper', 'work', 'root']) mkdirSync(path.join(start.folder, name), { recursive: true })
+  const { user } = start.sandbox.config.namespaces
+  if (user) giveFolders(start.folder, start.image.layers.length, rootOf(user))
   const shim = await machine.agents.fork()
   let child: Agent | undefined
   try {
@@ -110,8 +113,9 @@ function volumesOf({ image, record, sandboxFolder }: ContainerStart): Volume[] {
     readonly: record.config.security.readonlyRootfs,
     propagation: 'PRIVATE' as const,
   }))
-  const byTarget = new Map(
-    [...image.mounts, ...etc, ...record.config.mounts].map((mount) => [mount.containerPath, mount]),
+  const ofImage = image.mounts.map((mount) => ({ ...mount, isOfImage: true }))
+  const byTarget = new Map<string, Omit<Volume, 'kind'>>(
+    [...ofImage, ...etc, ...record.config.mounts].map((mount) => [mount.containerPath, mount]),
   )
   return [...byTarget.values()].map((mount) => {
     const kind = kindOf(mount.hostPath)
@@ -123,6 +127,7 @@ function volumesOf({ image, record, sandboxFolder }: ContainerStart): Volume[] {
 
 function rootFilesystem(start: ContainerStart, volumes: readonly Volume[], rootless: boolean): RootFilesystem {
   const { security, devices } = start.record.config
+  const { user } = start.sandbox.config.namespaces
   return {
     layers: start.image.layers,
     upper: path.join(start.folder, 'upper'),
@@ -135,6 +140,13 @@ function rootFilesystem(start: ContainerStart, volumes: readonly Volume[], rootl
     rootless,
     maskedPaths: security.privileged ? [] : security.maskedPaths,
     readonlyPaths: security.privileged ? [] : security.readonlyPaths,
+    ...(user && {
+      users: {
+        namespace: FD.namespace + NAMESPACE.user,
+        root: rootOf(user),
+        lower: path.join(start.folder, 'lower'),
+      },
+    }),
   }
 }
 
@@ -146,6 +158,8 @@ async function forkContainer(machine: Machine, shim: AgentChannel, start: Contai
   const connection = machine.agents.connect(shim, FD.childControl)
   const namespaces = namespacePaths(start)
   const entered = namespaces.map(([type, file]) => openAs(shim, FD.namespace + type, file, O.RDONLY))
+  if (start.sandbox.config.namespaces.user)
+    entered.push(openAs(shim, FD.namespace + NAMESPACE.user, userNamespacePath(start.sandboxFolder), O.RDONLY))
   const pid = namespaces.find(([type]) => type === NAMESPACE.pid)
   if (pid) entered.push(shim.call('setns', [FD.namespace + NAMESPACE.pid, CLONE.NEWPID]))
   const flags = CLONE.NEWNS | (ownPid === 'CONTAINER' ? CLONE.NEWPID : 0)
@@ -162,7 +176,7 @@ async function forkContainer(machine: Machine, shim: AgentChannel, start: Contai
   }
 }
 
-const NAMESPACE = { ipc: 0, uts: 1, net: 2, pid: 3 } as const
+const NAMESPACE = { ipc: 0, uts: 1, net: 2, pid: 3, user: 4 } as const
 
 function namespacePaths({ record, sandbox, sandboxFolder }: ContainerStart): (readonly [number, string])[] {
   const { namespaces } = record.config.security
@@ -237,10 +251,12 @@ async function finishSetup(
   const { security } = config
   await agent.call('unshare', [CLONE.NEWCGROUP])
   await mountCgroups(agent, machine.cgroups.mounts, security.privileged)
-  await makeWorkingFolder(agent, settings.cwd)
+  const { user } = start.sandbox.config.namespaces
+  const root = user && rootOf(user)
+  await makeWorkingFolder(agent, settings.cwd, root)
   if (security.readonlyRootfs) await remountReadonly(agent)
   const steps: Promise<unknown>[] = [agent.call('setsid')]
-  if (terminal) steps.push(takeTerminal(agent, terminal.slave))
+  if (terminal) steps.push(takeTerminal(agent, terminal.slave, root && root.uid + settings.identity.uid))
   else {
     if (config.stdin) steps.push(agent.call('dup3', [FD.stdinRead, 0, 0]))
     else {
@@ -251,6 +267,7 @@ async function finishSetup(
   }
   await enterWorkingFolder(agent, settings.cwd)
   await Promise.all(steps)
+  if (user) await agent.call('setns', [FD.namespace + NAMESPACE.user, CLONE.NEWUSER])
   if (hasOwnUserNamespace(settings, machine.rootless)) await becomeUser(agent, pid, settings)
   await Promise.all(becomeContainer(agent, settings, machine.rootless))
 }
@@ -277,8 +294,8 @@ export function becomeContainer(agent: AgentChannel, settings: ProcessSettings, 
   ]
 }
 
-async function makeWorkingFolder(agent: AgentChannel, cwd: string): Promise<void> {
-  if (cwd !== '/') agent.tell('close', [await mountTarget(agent, cwd, 'folder')])
+async function makeWorkingFolder(agent: AgentChannel, cwd: string, owner: Owner | undefined): Promise<void> {
+  if (cwd !== '/') agent.tell('close', [await mountTarget(agent, cwd, 'folder', owner)])
 }
 
 /** Never through a link to a descriptor of ours (CVE-2024-21626). */

@@ -33,8 +33,9 @@ export async function openTerminal(agent: AgentChannel): Promise<Terminal> {
 }
 
 /** The agent's session gets the terminal, and its standard streams are the terminal. */
-export function takeTerminal(agent: AgentChannel, slave: number): Promise<unknown> {
+export function takeTerminal(agent: AgentChannel, slave: number, owner?: number): Promise<unknown> {
   return Promise.all([
+    ...(owner === undefined ? [] : [agent.call('fchown', [slave, owner, -1])]),
     agent.call('ioctl', [slave, TIOCSCTTY, 0]),
     ...[0, 1, 2].map((fd) => agent.call('dup3', [slave, fd, 0])),
   ])

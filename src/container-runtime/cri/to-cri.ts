@@ -1,6 +1,6 @@
 /** What the kubelet asks for, in CRI's messages. */
 import type { ContainerConfig, LinuxContainerResources, SeccompProfile, SecurityContext } from '../container-config.ts'
-import type { NamespaceOptions, PodSandboxConfig } from '../sandbox-config.ts'
+import type { IdMapping, NamespaceOptions, PodSandboxConfig } from '../sandbox-config.ts'
 import { type ContainerConfig as ContainerMessage, PROPAGATION, SIGNALS } from './messages/container.ts'
 import {
   GROUPS_POLICY,
@@ -38,6 +38,7 @@ export function sandboxMessage(config: PodSandboxConfig, cgroupParent: string): 
 }
 
 export function containerMessage(config: ContainerConfig, unified: Readonly<Record<string, string>>): ContainerMessage {
+  const { user } = config.security.namespaces
   return {
     metadata: { name: config.name, attempt: config.attempt },
     image: { image: config.imageId, user_specified_image: config.image },
@@ -51,6 +52,7 @@ export function containerMessage(config: ContainerConfig, unified: Readonly<Reco
       readonly: mount.readonly,
       propagation: PROPAGATION[mount.propagation],
       recursive_read_only: mount.recursiveReadonly ?? false,
+      ...(user && { uid_mappings: ids(user.uids), gid_mappings: ids(user.gids) }),
     })),
     devices: config.devices.map(({ containerPath, hostPath, permissions }) => ({
       container_path: containerPath,
@@ -110,9 +112,10 @@ const seccompMessage = (profile: SeccompProfile) => ({
   ...(profile.type === 'Localhost' && { localhost_ref: profile.path }),
 })
 
+const ids = (mappings: readonly IdMapping[]) =>
+  mappings.map(({ hostId, containerId, length }) => ({ host_id: hostId, container_id: containerId, length }))
+
 function namespaceMessage({ network, pid, ipc, user }: NamespaceOptions) {
-  const ids = (mappings: NonNullable<NamespaceOptions['user']>['uids']) =>
-    mappings.map(({ hostId, containerId, length }) => ({ host_id: hostId, container_id: containerId, length }))
   return {
     network: NAMESPACE_MODE[network],
     pid: NAMESPACE_MODE[pid],

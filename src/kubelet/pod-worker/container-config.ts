@@ -64,7 +64,7 @@ export async function containerConfig(context: WorkerContext, input: ContainerIn
     tty: container.tty === true,
     ...(stopSignal && { stopSignal }),
     resources: containerResources(pod, container, context.node()),
-    security: securityContext(pod, container, path.join(rootDir, 'seccomp')),
+    security: securityContext(pod, container, path.join(rootDir, 'seccomp'), context.userNamespaces.of(pod)),
   }
 }
 

@@ -244,12 +244,13 @@ export class PodWorker {
   }
 
   async #removeTraces(): Promise<void> {
-    const { runtime, podLogsDir, source, puller, restartBackoff } = this.#context
+    const { runtime, podLogsDir, source, puller, restartBackoff, userNamespaces } = this.#context
     const { state } = this
     for (const { id } of state.runtime.sandboxes) await runtime.removePodSandbox(id)
     await state.volumes.removeAll(state.uid)
     await rm(podLogDirectory(podLogsDir, state.pod), { recursive: true, force: true })
     source.forget(state.uid)
+    userNamespaces.forget(state.uid)
     puller.forget(state.uid)
     restartBackoff.forgetAll(`${state.uid}_`)
   }

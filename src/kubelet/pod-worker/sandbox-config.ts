@@ -6,11 +6,13 @@ import { podLogDirectory } from './pod-paths.ts'
 import { cgroupParent, podResources } from './resources.ts'
 import { sandboxLabels } from './runtime-labels.ts'
 import { isPrivileged, podNamespaces } from './security.ts'
+import type { UserNamespaces } from './user-namespaces.ts'
 
 export interface SandboxSettings {
   readonly dns: DnsSettings
   readonly podLogsDir: string
   readonly podPidsLimit?: number | undefined
+  readonly userNamespaces: Pick<UserNamespaces, 'of'>
 }
 
 export function sandboxConfig(
@@ -21,9 +23,6 @@ export function sandboxConfig(
 ): PodSandboxConfig {
   const { dns, podLogsDir, podPidsLimit: pidsLimit } = settings
   const { name = '', namespace = '', uid = '' } = pod.metadata
-  // Without this a pod that asked for less would get the rights of the node's root.
-  if (pod.spec?.hostUsers === false)
-    throw new Error(`RuntimeClass handler ${JSON.stringify(runtimeHandler)} does not support user namespaces`)
   const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
   return {
     metadata: { name, namespace, uid, attempt },
@@ -36,7 +35,7 @@ export function sandboxConfig(
     cgroupParent: cgroupParent(pod),
     resources: { ...podResources(pod), ...(pidsLimit !== undefined && { pidsLimit }) },
     sysctls: Object.fromEntries((pod.spec?.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
-    namespaces: podNamespaces(pod),
+    namespaces: podNamespaces(pod, settings.userNamespaces.of(pod)),
     privileged: isPrivileged(pod),
     ...(runtimeHandler && { runtimeHandler }),
   }

@@ -20,11 +20,12 @@ const MASKED_PATHS = [
 ]
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']
 
-export function podNamespaces({ spec }: Pod): NamespaceOptions {
+export function podNamespaces({ spec }: Pod, user: NamespaceOptions['user']): NamespaceOptions {
   return {
     network: spec?.hostNetwork ? 'NODE' : 'POD',
     pid: spec?.hostPID ? 'NODE' : spec?.shareProcessNamespace ? 'POD' : 'CONTAINER',
     ipc: spec?.hostIPC ? 'NODE' : 'POD',
+    ...(user && { user }),
   }
 }
 
@@ -35,7 +36,12 @@ export function isPrivileged({ spec }: Pod): boolean {
 }
 
 /** What a container may do: its own wishes over the pod's. */
-export function securityContext(pod: Pod, container: Container, profilesDir: string): SecurityContext {
+export function securityContext(
+  pod: Pod,
+  container: Container,
+  profilesDir: string,
+  user: NamespaceOptions['user'],
+): SecurityContext {
   const shared = pod.spec?.securityContext ?? {}
   const own = container.securityContext ?? {}
   const privileged = own.privileged === true
@@ -45,7 +51,7 @@ export function securityContext(pod: Pod, container: Container, profilesDir: str
   const groups = [...(shared.supplementalGroups ?? []), ...(shared.fsGroup === undefined ? [] : [shared.fsGroup])]
   return {
     privileged,
-    namespaces: podNamespaces(pod),
+    namespaces: podNamespaces(pod, user),
     ...(runAsUser !== undefined && { runAsUser }),
     ...(runAsGroup !== undefined && { runAsGroup }),
     supplementalGroups: [...new Set(groups)],

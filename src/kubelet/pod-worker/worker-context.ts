@@ -12,6 +12,7 @@ import type { VolumeContext } from '../volumes/volume-plugin.ts'
 import type { Rejection } from './admission.ts'
 import type { KeyedBackoff } from './backoff.ts'
 import type { ObjectSource } from './object-source.ts'
+import type { UserNamespaces } from './user-namespaces.ts'
 
 /** What every pod worker of a node shares. */
 export interface WorkerContext {
@@ -25,6 +26,7 @@ export interface WorkerContext {
   readonly rootDir: string
   readonly podLogsDir: string
   readonly podPidsLimit: number | undefined
+  readonly userNamespaces: UserNamespaces
   readonly dns: DnsSettings
   readonly dial: Dial
   readonly userAgent: string

@@ -13,6 +13,7 @@ import {
   texts,
 } from '../../../base/protobuf.ts'
 import {
+  IdMapping,
   Int64Value,
   LinuxContainerResources,
   NamespaceOption,
@@ -64,6 +65,8 @@ const Mount = message({
   host_path: text(2),
   readonly: bool(3),
   propagation: integer(5),
+  uid_mappings: many(6, IdMapping),
+  gid_mappings: many(7, IdMapping),
   recursive_read_only: bool(8),
 })
 const Device = message({ container_path: text(1), host_path: text(2), permissions: text(3) })
