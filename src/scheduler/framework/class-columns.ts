@@ -4,10 +4,8 @@ import { type CompiledRules, first } from './compiled-rules.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { GroupTable } from './group-table.ts'
 import type { NodeGroup } from './node-group.ts'
+import type { NominatedPods } from './nominated-pods.ts'
 import type { ClassAnswers } from './shared-answers.ts'
-
-/** Why a node will not do with the more important pods on it that it is promised to; `check` asks as if they were there. */
-export type Promised = (node: number, check: () => Rejection | undefined) => Rejection | undefined
 
 const ABSENT = -2
 const REJECTED = -1
@@ -19,7 +17,8 @@ export class ClassColumns {
   readonly #rules: CompiledRules
   readonly #answers: ClassAnswers
   readonly #cluster: ClusterState
-  readonly #promised: Promised
+  readonly #nominated: NominatedPods
+  readonly #priority: number
   /** The place of the node's group, REJECTED or ABSENT. */
   readonly #group: Int32Array
   /** By node: the place of its rejection; 0 if it is in a group. */
@@ -29,12 +28,15 @@ export class ClassColumns {
   readonly #rejectedNodes: number[] = [0]
   #read = -1
 
-  constructor(rules: CompiledRules, answers: ClassAnswers, cluster: ClusterState, promised: Promised) {
+  /** `priority`: that of the pods of the class. */
+  constructor(rules: CompiledRules, answers: ClassAnswers, nominated: NominatedPods, priority: number) {
+    const { cluster } = nominated
     const { capacity } = cluster.columns
     this.#rules = rules
     this.#answers = answers
     this.#cluster = cluster
-    this.#promised = promised
+    this.#nominated = nominated
+    this.#priority = priority
     this.scores = new Int32Array(capacity)
     this.#group = new Int32Array(capacity).fill(ABSENT)
     this.#rejection = new Uint16Array(capacity)
@@ -53,10 +55,10 @@ export class ClassColumns {
     this.#answers.node.refresh()
     this.#answers.pods.refresh()
     if (this.#read < 0 || !log.has(this.#read)) {
-      for (let node = 0; node < columns.names.length; node++) this.#look(node)
+      this.#lookAt(undefined, columns.names.length)
     } else {
       const { nodes, count } = log.changedSince(this.#read, columns.names.length)
-      for (let i = 0; i < count; i++) this.#look(nodes[i]!)
+      this.#lookAt(nodes, count)
     }
     this.#read = log.end
   }
@@ -90,20 +92,39 @@ export class ClassColumns {
     return place >= 0 ? this.#table.groups[place]!.rejection : this.#answers.rejections.at(this.#rejection[node]!)
   }
 
-  #look(node: number): void {
-    if (this.#cluster.columns.present[node] === 0) {
-      this.#set(node, ABSENT, 0, 0)
-      return
-    }
+  #lookAt(nodes: Int32Array | undefined, count: number): void {
+    const { present } = this.#cluster.columns
     const { node: own, pods } = this.#answers
-    const rejected = own.rejections[node]! || this.#besidePromised(node) || pods.rejections[node]!
-    if (rejected > 0) this.#set(node, REJECTED, rejected, 0)
-    else this.#set(node, this.#table.find(node, own.groups[node]!), 0, own.scores[node]! + pods.scores[node]!)
+    const [ownRejections, podsRejections] = [own.rejections, pods.rejections]
+    const [ownScores, podsScores] = [own.scores, pods.scores]
+    const { groups: alike } = own
+    const scores = this.scores
+    const group = this.#group
+    const rejections = this.#rejection
+    const table = this.#table
+    const isPromised = this.#nominated.size > 0
+    for (let i = 0; i < count; i++) {
+      const node = nodes ? nodes[i]! : i
+      if (present[node] === 0) {
+        this.#set(node, ABSENT, 0, 0)
+        continue
+      }
+      const rejected = ownRejections[node]! || (isPromised && this.#besidePromised(node)) || podsRejections[node]!
+      if (rejected > 0) {
+        if (rejections[node] !== rejected || group[node] !== REJECTED) this.#set(node, REJECTED, rejected, 0)
+        continue
+      }
+      const place = table.find(node, alike[node]!)
+      const score = ownScores[node]! + podsScores[node]!
+      if (group[node] !== place || scores[node] !== score) this.#set(node, place, 0, score)
+    }
   }
 
-  /** The place of the rejection of a node with the pods on it that it is promised to. */
+  /** The place of the rejection of a node with the pods on it that it is promised to. One of the class that waits for
+   * this very node has been refused there before others are looked at. */
   #besidePromised(node: number): number {
-    const rejection = this.#promised(node, () => first(this.#rules.filterPods, node))
+    const before = { uid: '', priority: this.#priority }
+    const rejection = this.#nominated.rejectionWith(before, node, () => first(this.#rules.filterPods, node))
     return rejection ? this.#answers.rejections.placeOf(rejection) : 0
   }
 

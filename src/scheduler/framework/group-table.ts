@@ -18,7 +18,8 @@ export class GroupTable {
   /** The place of the node's group, given the number of those that are like it as node objects. */
   find(node: number, alike: number): number {
     let number = alike
-    for (let q = 0; q < this.#byPods.length; q++) number = this.#steps[q]!.next(number, this.#byPods[q]!(node))
+    const byPods = this.#byPods
+    for (let q = 0; q < byPods.length; q++) number = this.#steps[q]!.next(number, byPods[q]!(node))
     return this.#byNumber[number] ?? this.#add(number)
   }
 

@@ -8,9 +8,9 @@ export class NominatedPods {
   readonly #byNode = new Map<string, Map<string, PodFacts>>()
   /** How many there are of each priority. */
   readonly #priorities = new Map<number, number>()
-  readonly #cluster: ClusterState
+  readonly cluster: ClusterState
   constructor(cluster: ClusterState) {
-    this.#cluster = cluster
+    this.cluster = cluster
   }
 
   get size(): number {
@@ -23,7 +23,7 @@ export class NominatedPods {
     this.delete(facts.uid)
     this.#log(node)
     // Whoever the terms that it carries concern must know of them before it is there.
-    this.#cluster.counts.profileOf(facts)
+    this.cluster.counts.profileOf(facts)
     this.#pods.set(facts.uid, { facts, node })
     this.#priorities.set(facts.priority, (this.#priorities.get(facts.priority) ?? 0) + 1)
     const pods = this.#byNode.get(node) ?? new Map<string, PodFacts>()
@@ -46,18 +46,18 @@ export class NominatedPods {
 
   /** Whoever remembers what fits on the node has to look again. */
   #log(name: string): void {
-    const node = this.#cluster.columns.find(name)
-    if (node !== undefined) this.#cluster.log.podsChanged(node)
+    const node = this.cluster.columns.find(name)
+    if (node !== undefined) this.cluster.log.podsChanged(node)
   }
 
   nodeOf(uid: string): number | undefined {
     const known = this.#pods.get(uid)
-    const node = known && this.#cluster.columns.find(known.node)
-    return node !== undefined && this.#cluster.columns.present[node] === 1 ? node : undefined
+    const node = known && this.cluster.columns.find(known.node)
+    return node !== undefined && this.cluster.columns.present[node] === 1 ? node : undefined
   }
 
   on(node: number): PodFacts[] {
-    return [...(this.#byNode.get(this.#cluster.nodeName(node))?.values() ?? [])]
+    return [...(this.#byNode.get(this.cluster.nodeName(node))?.values() ?? [])]
   }
 
   /** Whether any nominated pod comes before this one. */
@@ -71,14 +71,14 @@ export class NominatedPods {
   /** Nodes that are promised to pods that come before this one. */
   *nodesBefore(pod: Promised): Iterable<number> {
     for (const [name, pods] of this.#byNode) {
-      const node = this.#cluster.columns.find(name)
-      if (node !== undefined && this.#cluster.columns.present[node] === 1 && before(pods, pod).length > 0) yield node
+      const node = this.cluster.columns.find(name)
+      if (node !== undefined && this.cluster.columns.present[node] === 1 && before(pods, pod).length > 0) yield node
     }
   }
 
   /** The pod must fit beside the pods that the node is promised to. */
   rejectionWith(pod: Promised, node: number, check: () => Rejection | undefined): Rejection | undefined {
-    const cluster = this.#cluster
+    const cluster = this.cluster
     const pods = this.#byNode.get(cluster.nodeName(node))
     if (!pods) return undefined
     const first = before(pods, pod)

@@ -1,7 +1,7 @@
 import type { ClusterState } from '../cache/cluster-state.ts'
 import type { PodFacts } from '../cache/pod-facts.ts'
 import type { Rejection } from '../plugin.ts'
-import { ClassColumns, type Promised } from './class-columns.ts'
+import { ClassColumns } from './class-columns.ts'
 import { type CompiledRules, compileRules, first } from './compiled-rules.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { NodeGroup } from './node-group.ts'
@@ -30,15 +30,14 @@ export class PodClass {
   readonly #stamp: number
   readonly #carriedSeen: number
   readonly #shared: SharedAnswers
-  readonly #promised: Promised
+  readonly #nominated: NominatedPods
   #answers: ClassAnswers | undefined
   /** Built at the first decision that asks for all nodes. */
   #columns: ClassColumns | undefined
 
   constructor(profile: Profile, facts: PodFacts, { cluster, shared, nominated }: ClassSources) {
     this.#cluster = cluster
-    // One of its own pods that is promised a node has been refused there before others are looked at.
-    this.#promised = (node, check) => nominated.rejectionWith({ uid: '', priority: facts.priority }, node, check)
+    this.#nominated = nominated
     this.#shared = shared
     this.facts = facts
     // The terms that its own pods will carry are known before the first of them is placed.
@@ -125,7 +124,7 @@ export class PodClass {
   #refreshed(): ClassColumns {
     this.#answers ??= this.#shared.for(this.rules)
     if (!this.#columns || this.#columns.isBloated)
-      this.#columns = new ClassColumns(this.rules, this.#answers, this.#cluster, this.#promised)
+      this.#columns = new ClassColumns(this.rules, this.#answers, this.#nominated, this.facts.priority)
     this.#columns.refresh()
     return this.#columns
   }
