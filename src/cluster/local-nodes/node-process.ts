@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../base/clock.ts'
+import { endProcess, sendSignal } from '../../base/end-process.ts'
 import type { Logger } from '../../base/log.ts'
 import { findOwner, isAlive, type ProcessRecord } from '../../base/process-claim.ts'
 import type { Linux } from '../../linux/linux.ts'
@@ -24,7 +25,6 @@ const FRUGAL = ['--max-semi-space-size=4', '--heap-growing-percent=40']
 const FRUGAL_ENV = { MALLOC_ARENA_MAX: '1' }
 const CHECK_EVERY = 1000
 const STOP_PATIENCE = 60_000
-const STOP_INTERVAL = 20
 
 /**
  * The process of one node. It outlives this one: a process that an earlier control plane started is found and kept, and
@@ -63,7 +63,7 @@ export class NodeProcess {
   /** Another process takes over, with what it finds on disk: pods go on. */
   async restart(): Promise<void> {
     const owner = await this.#find()
-    if (owner) signal(owner.pid, 'SIGUSR1')
+    if (owner) sendSignal(owner.pid, 'SIGUSR1')
   }
 
   #find(): Promise<ProcessRecord | undefined> {
@@ -132,29 +132,7 @@ export class NodeProcess {
 /** Asks the process of a node to end, if there is one, waits until it has, and clears away what it left. */
 export async function stopNode(node: Pick<NodeSettings, 'name' | 'dataDir'>, clock: Clock, log: Logger): Promise<void> {
   const owner = await findOwner(nodeClaimPath(node.dataDir))
-  if (owner) {
-    signal(owner.pid, 'SIGTERM')
-    if (!(await isGone(owner, clock))) {
-      log.warn('a node did not stop in time', { node: node.name, pid: owner.pid })
-      signal(owner.pid, 'SIGKILL')
-      await isGone(owner, clock)
-    }
-  }
+  if (owner && !(await endProcess(owner, STOP_PATIENCE, clock)))
+    log.warn('a node did not stop in time', { node: node.name, pid: owner.pid })
   await clearNode(node.dataDir, clock, log)
-}
-
-async function isGone(owner: ProcessRecord, clock: Clock): Promise<boolean> {
-  for (const end = clock.now() + STOP_PATIENCE; clock.now() < end; ) {
-    if (!isAlive(owner)) return true
-    await clock.sleep(STOP_INTERVAL)
-  }
-  return false
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
 }

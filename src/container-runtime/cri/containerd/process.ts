@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { writeFileAtomically } from '../../../base/atomic-file.ts'
 import type { Clock, Timer } from '../../../base/clock.ts'
+import { endProcess } from '../../../base/end-process.ts'
 import type { Logger } from '../../../base/log.ts'
 import { findOwner, isAlive, type ProcessRecord } from '../../../base/process-claim.ts'
 import { processStartTime } from '../../../base/process-identity.ts'
@@ -25,7 +26,6 @@ export interface ContainerdProcessOptions {
 
 const CHECK_EVERY = 1000
 const STOP_PATIENCE = 10_000
-const STOP_INTERVAL = 20
 const LOG_TAIL = 2000
 
 /** A containerd that outlives this process: found again if it runs, started again if it ends. */
@@ -102,19 +102,6 @@ export class ContainerdProcess {
 
 export async function stopContainerd(claimPath: string, clock: Clock): Promise<void> {
   const record = await findOwner<ProcessRecord>(claimPath)
-  if (record && !(await ends(record, 'SIGTERM', clock))) await ends(record, 'SIGKILL', clock)
+  if (record) await endProcess(record, STOP_PATIENCE, clock)
   await rm(claimPath, { force: true })
-}
-
-async function ends(record: ProcessRecord, signal: NodeJS.Signals, clock: Clock): Promise<boolean> {
-  try {
-    process.kill(record.pid, signal)
-  } catch {
-    return true
-  }
-  for (const end = clock.now() + STOP_PATIENCE; clock.now() < end; ) {
-    if (!isAlive(record)) return true
-    await clock.sleep(STOP_INTERVAL)
-  }
-  return false
 }
