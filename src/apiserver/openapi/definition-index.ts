@@ -80,16 +80,24 @@ export class DefinitionIndex {
   /** The named definitions and all they refer to, sorted by name. */
   closure(names: Iterable<string>): Map<string, JsonObject> {
     const found = new Map<string, JsonObject>()
+    this.addClosure(found, names)
+    return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /** Adds those that are not there yet, with all they refer to; returns their names. */
+  addClosure(found: Map<string, JsonObject>, names: Iterable<string>): readonly string[] {
+    const added: string[] = []
     const visit = (name: string) => {
-      const definition = this.get(name)
-      if (definition === undefined || found.has(name)) return
+      const definition = found.has(name) ? undefined : this.get(name)
+      if (definition === undefined) return
       found.set(name, definition)
+      added.push(name)
       const used = new Set<string>()
       findReferences(this.isAuthored(name) ? sharedFields(definition) : definition, used)
       for (const one of used) visit(one)
     }
     for (const name of names) visit(name)
-    return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+    return added
   }
 }
 

@@ -260,3 +260,42 @@ describe('/openapi/v2', () => {
     expect(await open().v2({ accept: 'text/html' })).toMatchObject({ status: 406 })
   })
 })
+
+describe('the document of many kinds', () => {
+  const many = Array.from({ length: 200 }, (_, i) => ({
+    ...widget(),
+    plural: `widgets${i}`,
+    kind: `Widget${i}`,
+    listKind: `Widget${i}List`,
+  }))
+
+  it.each(['application/json', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'])(
+    'is made while others have their turn, and once for all who ask meanwhile: %s',
+    async (accept) => {
+      const api = open([...kinds, ...many])
+      await api.v3('apis/example.com/v1', undefined)
+      let turns = 0
+      let isDone = false
+      const count = () => {
+        turns++
+        if (!isDone) setImmediate(count)
+      }
+      setImmediate(count)
+      const [one, other] = await Promise.all([api.v2({ accept }), api.v2({ accept })])
+      isDone = true
+      expect(turns).toBeGreaterThan(20)
+      expect(other.body).toBe(one.body)
+      expect((await api.v2({ accept })).body).toBe(one.body)
+    },
+  )
+
+  it('has all of them, in order', async () => {
+    const { paths, definitions } = read(await open([...kinds, ...many]).v2())
+    expect(Object.keys(paths)).toEqual(Object.keys(paths).sort())
+    expect(Object.keys(definitions)).toEqual(Object.keys(definitions).sort())
+    for (const { plural, kind } of many) {
+      expect(paths[`/apis/example.com/v1/namespaces/{namespace}/${plural}/{name}`].get).toBeDefined()
+      expect(definitions[`com.example.v1.${kind}`]).toBeDefined()
+    }
+  })
+})

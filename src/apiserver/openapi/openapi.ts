@@ -3,9 +3,11 @@ import { builtinType, type Kind } from '../../api/kind.ts'
 import type { JsonObject } from '../../api/meta/object.ts'
 import { fromStructural } from './custom-definitions.ts'
 import { DefinitionIndex } from './definition-index.ts'
+import { documentJson } from './document-json.ts'
 import { type OpenApiData, openApiData } from './openapi-data.ts'
 import { operationsOf, resourcesOperation, rootPath } from './operations.ts'
-import { renderV2 } from './v2.ts'
+import { Slices } from './slices.ts'
+import { V2Document } from './v2.ts'
 import { encodeV2 } from './v2-protobuf.ts'
 import { renderV3 } from './v3.ts'
 
@@ -41,6 +43,8 @@ interface GroupVersionEntry {
   readonly kinds: readonly Kind[]
 }
 
+/** The document of everything is made a few kinds at a time: others shall not wait for thousands. */
+const KINDS_PER_SLICE = 8
 /** Of rendered documents. */
 const KEPT_BYTES = 64 << 20
 const NOTHING = Buffer.alloc(0)
@@ -58,6 +62,7 @@ export class OpenApi {
   /** By path below `/openapi/v3/`, such as `apis/apps/v1`. */
   #entries: ReadonlyMap<string, GroupVersionEntry> | undefined
   readonly #documents = new Map<string, { hash: string; body: Buffer }>()
+  readonly #rendering = new Map<string, Promise<Buffer>>()
   readonly #hashes = new WeakMap<Kind, string>()
 
   constructor(options: OpenApiOptions) {
@@ -111,9 +116,17 @@ export class OpenApi {
   async #document(key: string, hash: string, render: () => Promise<Buffer>): Promise<Buffer> {
     const known = this.#documents.get(key)
     if (known?.hash === hash) return known.body
-    const body = await render()
-    this.#keep(key, hash, body)
-    return body
+    // Whoever asks meanwhile waits for the same one.
+    const rendered = `${key} ${hash}`
+    const rendering = this.#rendering.get(rendered) ?? render()
+    this.#rendering.set(rendered, rendering)
+    try {
+      const body = await rendering
+      this.#keep(key, hash, body)
+      return body
+    } finally {
+      this.#rendering.delete(rendered)
+    }
   }
 
   /** The documents made longest ago go first: with a thousand groups, all of them are more than anybody reads twice. */
@@ -138,13 +151,18 @@ export class OpenApi {
   async #renderV2(asProtobuf: boolean): Promise<Buffer> {
     const data = await openApiData()
     const groupVersions = [...this.#groupVersions().values()]
-    const operations = groupVersions.flatMap(({ kinds }) => [
-      resourcesOperation(kinds[0]!),
-      ...kinds.flatMap(operationsOf),
-    ])
-    const own = renderV2(operations, this.#definitions(data), data, this.#options.version)
+    const making = new V2Document(this.#definitions(data), data)
+    const slices = new Slices(KINDS_PER_SLICE)
+    for (const { kinds } of groupVersions) {
+      making.add([resourcesOperation(kinds[0]!)])
+      for (const kind of kinds) {
+        making.add(operationsOf(kind))
+        await slices.add(1)
+      }
+    }
+    const own = making.finish(this.#options.version)
     const document = this.#options.remote?.mergeV2(own) ?? own
-    return asProtobuf ? encodeV2(document) : Buffer.from(JSON.stringify(document))
+    return asProtobuf ? encodeV2(document) : documentJson(document)
   }
 
   #definitions(data: OpenApiData): DefinitionIndex {

@@ -55,6 +55,15 @@ export class ProtobufWriter {
     this.#length = end
   }
 
+  /** A message that was written elsewhere, in parts. */
+  parts(field: number, parts: readonly Buffer[]): void {
+    const size = parts.reduce((sum, part) => sum + part.length, 0)
+    this.#tag(field, 2)
+    this.#varint(size)
+    this.#reserve(size)
+    for (const part of parts) this.#length += part.copy(this.#bytes, this.#length)
+  }
+
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }

@@ -1,11 +1,12 @@
 import type { Json, JsonObject } from '../../api/meta/object.ts'
 import { ProtobufWriter } from './protobuf-writer.ts'
+import { Slices } from './slices.ts'
 
 /**
  * The v2 document in the protobuf form of gnostic's OpenAPIv2.proto, which kubectl up to 1.28 asks for with no
  * alternative. Only messages and fields that our documents use are written.
  */
-export function encodeV2(document: JsonObject): Buffer {
+export async function encodeV2(document: JsonObject): Promise<Buffer> {
   const writer = new ProtobufWriter(1 << 20)
   const info = objectOf(document.info)
   writer.string(1, textOf(document.swagger))
@@ -13,13 +14,29 @@ export function encodeV2(document: JsonObject): Buffer {
     w.string(1, textOf(info.title))
     w.string(2, textOf(info.version))
   })
-  writer.message(8, (w) => named(w, 2, document.paths, pathItem))
-  writer.message(9, (w) => named(w, 1, document.definitions, schema))
+  writer.parts(8, await inSlices(2, document.paths, pathItem))
+  writer.parts(9, await inSlices(1, document.definitions, schema))
   writer.message(10, (w) => named(w, 1, document.parameters, parameter))
   for (const requirement of listOf(document.security)) writer.message(12, (w) => named(w, 1, requirement, () => {}))
   writer.message(13, (w) => named(w, 1, document.securityDefinitions, securityDefinition))
   return writer.finish()
 }
+
+/** The entries of a large map, a part for some of them. */
+async function inSlices(field: number, map: Json | undefined, encode: Encode): Promise<Buffer[]> {
+  const parts: Buffer[] = []
+  const entries = Object.entries(objectOf(map))
+  const slices = new Slices(1)
+  for (let at = 0; at < entries.length; at += PER_SLICE) {
+    const writer = new ProtobufWriter(1 << 16)
+    named(writer, field, Object.fromEntries(entries.slice(at, at + PER_SLICE)), encode)
+    parts.push(writer.finish())
+    await slices.add(1)
+  }
+  return parts
+}
+
+const PER_SLICE = 50
 
 type Encode = (writer: ProtobufWriter, node: JsonObject) => void
 

@@ -15,30 +15,51 @@ import {
   usedDefinitions,
 } from './paths.ts'
 
-/** The OpenAPI v2 document of everything. */
-export function renderV2(
-  operations: readonly Operation[],
-  index: DefinitionIndex,
-  data: OpenApiData,
-  version: string,
-): JsonObject {
-  const shared = new Set(['pretty', ...operations.flatMap((operation) => parametersOf(operation, data).shared)])
-  const definitions = [...index.closure(usedDefinitions(operations, index))].map(([name, one]) => [
-    name,
-    definitionForV2(one),
-  ])
-  return {
-    swagger: '2.0',
-    info: { title: 'Kubernetes', version },
-    paths: Object.fromEntries([...byPath(operations)].map(([path, one]) => [path, pathItem(path, one, index, data)])),
-    definitions: Object.fromEntries(definitions),
-    parameters: Object.fromEntries([...shared].sort().map((name) => [name, queryParameter(data.parameters[name]!)])),
-    securityDefinitions: {
-      BearerToken: { description: 'Bearer Token authentication', in: 'header', name: 'authorization', type: 'apiKey' },
-    },
-    security: [{ BearerToken: [] }],
+/** The OpenAPI v2 document of everything, made of the operations of one kind after the other. */
+export class V2Document {
+  readonly #index: DefinitionIndex
+  readonly #data: OpenApiData
+  readonly #shared = new Set(['pretty'])
+  readonly #paths: [string, JsonObject][] = []
+  readonly #definitions = new Map<string, JsonObject>()
+  readonly #rendered: [string, JsonObject][] = []
+
+  constructor(index: DefinitionIndex, data: OpenApiData) {
+    this.#index = index
+    this.#data = data
+  }
+
+  /** All operations of their paths. */
+  add(operations: readonly Operation[]): void {
+    for (const operation of operations)
+      for (const name of parametersOf(operation, this.#data).shared) this.#shared.add(name)
+    for (const [path, one] of byPath(operations)) this.#paths.push([path, pathItem(path, one, this.#index, this.#data)])
+    const added = this.#index.addClosure(this.#definitions, usedDefinitions(operations, this.#index))
+    for (const name of added) this.#rendered.push([name, definitionForV2(this.#definitions.get(name)!)])
+  }
+
+  finish(version: string): JsonObject {
+    const parameters = [...this.#shared].sort().map((name) => [name, queryParameter(this.#data.parameters[name]!)])
+    return {
+      swagger: '2.0',
+      info: { title: 'Kubernetes', version },
+      paths: Object.fromEntries(this.#paths.sort(byName)),
+      definitions: Object.fromEntries(this.#rendered.sort(byName)),
+      parameters: Object.fromEntries(parameters),
+      securityDefinitions: {
+        BearerToken: {
+          description: 'Bearer Token authentication',
+          in: 'header',
+          name: 'authorization',
+          type: 'apiKey',
+        },
+      },
+      security: [{ BearerToken: [] }],
+    }
   }
 }
+
+const byName = ([a]: [string, JsonObject], [b]: [string, JsonObject]) => (a < b ? -1 : a > b ? 1 : 0)
 
 const ONLY_V3 = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'nullable'])
 const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'
