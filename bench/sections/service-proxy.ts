@@ -20,12 +20,13 @@ import {
 } from '../service-proxy/cluster-services.ts'
 import { listenAtEndpoints } from '../service-proxy/connect-latency.ts'
 import { peerChange, peerRuleset } from '../service-proxy/peer-rules.ts'
+import { readyToReachable } from '../service-proxy/ready-to-reachable.ts'
 
 const MANY = 10_000
 const SMALL = 1000
 const FEW = 10
 const CHANGES = 21
-const TURNS = 3
+const TURNS = 5
 const CONNECT_ROUNDS = 60
 const ABSENT_ENDPOINT = 2_000_000
 
@@ -97,6 +98,16 @@ export const serviceProxySection: Section = {
       peer: us(few),
       ratio: most / few,
       goal: 'about 1',
+    })
+    const reachable = await inNamespace(linux, async (namespace) => {
+      using listening = await listenAtEndpoints(linux, namespace)
+      return await readyToReachable(linux, namespace, listening, quick ? 5 : 50)
+    })
+    rows.push({
+      what: 'a pod is ready until its Service reaches it, p50',
+      ours: two(median(reachable)),
+      peer: '',
+      goal: 'under 50 ms',
     })
     return rows
   },

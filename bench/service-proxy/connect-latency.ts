@@ -11,6 +11,11 @@ import { endpointsAt, TARGET_PORT } from './cluster-services.ts'
 const AF_INET = 2
 const SOCK_STREAM = 1
 const BACKLOG = 4096
+const SOL_SOCKET = 1
+const SO_SNDTIMEO = 21
+/** Of a connection that nobody refuses: a tenth of a second, as a timeval. */
+const PATIENCE = Buffer.alloc(16)
+PATIENCE.writeUInt32LE(100_000, 8)
 const CONNECTIONS = 100
 /** A pod that is no endpoint: its address comes first, so it is the source of what is sent to Services. */
 const CLIENT = '10.200.0.1'
@@ -26,6 +31,8 @@ function socketAddress(ip: string, port: number): Buffer {
 export interface Listening extends Disposable {
   /** The median of some connections, in microseconds. */
   connect(ip: string, port: number): Promise<number>
+  /** Whether a connection is taken, or refused, at once. */
+  answers(ip: string, port: number): boolean
 }
 
 /** The endpoints of service 0 answer. */
@@ -66,6 +73,14 @@ export async function listenAtEndpoints(linux: Linux, namespace: NetworkNamespac
       // connect() blocks this thread: the servers take their connections in between.
       while (accepted < opened) await new Promise((resolve) => setTimeout(resolve, 1))
       return median(times)
+    },
+    answers(ip, port) {
+      const fd = socket()
+      checked(calls.setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, PATIENCE), 'setsockopt')
+      const isTaken = calls.connect(fd, socketAddress(ip, port)) === 0
+      calls.close(fd)
+      if (isTaken) opened++
+      return isTaken
     },
     [Symbol.dispose]: () => {
       for (const server of servers) server.close()
