@@ -2,6 +2,10 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadRe2, type Re2 } from './re2.ts'
 
+/** As controller-gen writes it. */
+const NUMBER = '(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))'
+const QUANTITY = `^(\\+|-)?${NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?${NUMBER}))?$`
+
 let re2: Re2
 beforeAll(async () => {
   re2 = await loadRe2()
@@ -34,6 +38,21 @@ describe('patterns', () => {
       }),
       { numRuns: 2000 },
     )
+  })
+
+  it('of quantities mean the same by every way they take', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('1', '0', '.', '+', '-', 'e', 'E', 'K', 'M', 'i', 'm', 'x'),
+      maxLength: 8,
+    })
+    fc.assert(
+      fc.property(text, (value) => {
+        expect(re2.matches(QUANTITY, value)).toBe(re2.matches(`(?s)${QUANTITY}`, value))
+      }),
+      { numRuns: 3000 },
+    )
+    for (const long of ['1'.repeat(100_000), `1.${'1'.repeat(100_000)}`, `1e${'1'.repeat(100_000)}`])
+      expect([re2.matches(QUANTITY, long), re2.matches(QUANTITY, `${long}x`)]).toEqual([true, false])
   })
 
   it('cost linear time', () => {

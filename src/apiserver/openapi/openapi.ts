@@ -183,9 +183,20 @@ export class OpenApi {
       else kinds.push(kind)
     }
     const sorted = [...byPath].sort(([a], [b]) => (a < b ? -1 : 1))
-    return new Map(
-      sorted.map(([path, kinds]) => [path, { kinds, hash: hashOf(kinds.map((kind) => this.#hashOfKind(kind))) }]),
-    )
+    return new Map(sorted.map(([path, kinds]) => [path, this.#describeGroupVersion(kinds)]))
+  }
+
+  /** Whoever asks for one document need not wait for the hashes of all. */
+  #describeGroupVersion(kinds: readonly Kind[]): GroupVersionEntry {
+    let hash: string | undefined
+    const find = () => hashOf(kinds.map((kind) => this.#hashOfKind(kind)))
+    return {
+      kinds,
+      get hash() {
+        hash ??= find()
+        return hash
+      },
+    }
   }
 
   /** A kind is never changed, only replaced: what is known to be all of it is hashed once. */
