@@ -177,6 +177,13 @@ function isForgotten(error: unknown): boolean {
 /** Nobody who follows objects asks who set their fields, and that is half of what a small object costs to keep. */
 function withoutManagedFields<T extends KubernetesObject>(object: T): T {
   if (!object.metadata.managedFields) return object
+  const known = shortened.get(object)
+  if (known) return known as T
   const { managedFields: _, ...metadata } = object.metadata
-  return { ...object, metadata }
+  const short = { ...object, metadata }
+  shortened.set(object, short)
+  return short
 }
+
+/** Informers of one process are told of the same objects: they keep one copy for all. */
+const shortened = new WeakMap<KubernetesObject, KubernetesObject>()
