@@ -41,7 +41,8 @@ async function startBuiltin(settings: NodeSettings, parts: RuntimeParts): Promis
     agent: agents.host,
     rootless,
     registries: gateway === undefined ? {} : { loopback: gateway, insecure: [gateway] },
-    inUse: async () => (await runtime.listContainers()).map(({ imageId }) => imageId),
+    inUse: async () =>
+      (await runtime.listContainers()).flatMap(({ imageId, imageVolumes = [] }) => [imageId, ...imageVolumes]),
   })
   const runtime: ContainerRuntime = stack.use(
     await startBuiltinRuntime({

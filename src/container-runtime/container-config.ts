@@ -33,6 +33,8 @@ export interface Mount {
   readonly readonly: boolean
   readonly recursiveReadonly?: boolean
   readonly propagation: 'PRIVATE' | 'HOST_TO_CONTAINER' | 'BIDIRECTIONAL'
+  /** In place of `hostPath`: what is in an image, or in a folder of it. Never written to, and not for programs. */
+  readonly image?: { readonly id: string; readonly subPath?: string }
 }
 
 export interface Device {

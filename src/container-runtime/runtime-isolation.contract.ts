@@ -83,6 +83,22 @@ export function isolationContract(scratch: () => PodScratch, abilities: RuntimeA
       await expect(start).rejects.toThrow(missing)
     })
 
+    test.skipIf(!abilities.imageVolumes)('an image may be a volume, to be read alone', async () => {
+      const { runtime, run, container } = scratch()
+      const { imageId } = container([])
+      const image = (containerPath: string, subPath?: string): Mount => ({
+        ...mount('', containerPath, { readonly: true }),
+        image: { id: imageId, ...(subPath && { subPath }) },
+      })
+      const script = `exec 2>&1; ls -d /image/bin /part/busybox; touch /image/x; /part/busybox true; echo $?`
+      const { id, output } = await run(sh(script), { mounts: [image('/image'), image('/part', 'bin')] })
+      expect(output).toMatch(/^\/image\/bin\n\/part\/busybox\n.*Read-only file system\n.*ermission denied\n126\n$/)
+      const [listed] = await runtime.listContainers({ id })
+      expect(listed!.imageVolumes).toEqual([imageId])
+      for (const nowhere of ['none', 'bin/busybox'])
+        await expect(run(['true'], { mounts: [image('/image', nowhere)] })).rejects.toThrow(`no folder "${nowhere}"`)
+    })
+
     test('a volume may not cover a part of /proc', async () => {
       const start = scratch().start(['true'], { mounts: [mount(folder(), '/proc/sys')] })
       await expect(start).rejects.toThrow('inside /proc')

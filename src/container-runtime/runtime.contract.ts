@@ -17,6 +17,8 @@ export interface RuntimeAbilities {
   readonly users: boolean
   /** A folder for a volume that is not there is made, as containerd does. */
   readonly makesVolumes?: boolean
+  /** Images can be volumes. */
+  readonly imageVolumes?: boolean
   /** A pod may have users of its own. */
   readonly podUsers?: boolean
   /** containerd before 1.6.22 closes the pipes of a container that ended, whatever is still in them. */

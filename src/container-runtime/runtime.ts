@@ -102,6 +102,8 @@ export interface PodSandboxStatus extends PodSandbox {
 }
 
 export interface Container {
+  /** Ids of the images that are volumes of it, if the runtime tells. */
+  readonly imageVolumes?: readonly string[]
   readonly id: string
   readonly sandboxId: string
   readonly name: string

@@ -45,6 +45,7 @@ export const O_NOFOLLOW = process.arch === 'arm64' ? 0o100000 : 0o400000
 
 export const RESOLVE_NO_MAGICLINKS = 2
 export const RESOLVE_NO_SYMLINKS = 4
+const RESOLVE_IN_ROOT = 0x10
 
 const AT_RECURSIVE = 0x8000
 const OPEN_TREE_CLONE = 1
@@ -58,6 +59,11 @@ const MOUNT_ATTR_IDMAP = 0x100000
 export function cloneTree(agent: AgentChannel, path: string, recursive = true): Promise<number> {
   const flags = OPEN_TREE_CLONE | O.CLOEXEC | (recursive ? AT_RECURSIVE : 0)
   return agent.call('open_tree', [AT_FDCWD, path, flags])
+}
+
+/** The same of a folder that is open. */
+export function cloneTreeOf(agent: AgentChannel, folder: number): Promise<number> {
+  return agent.call('open_tree', [folder, '', OPEN_TREE_CLONE | O.CLOEXEC | AT_EMPTY_PATH])
 }
 
 const FSOPEN_CLOEXEC = 1
@@ -98,6 +104,14 @@ export function mapOwners(agent: AgentChannel, tree: number, userNamespace: numb
 export function attachTree(agent: AgentChannel, tree: number, target: number): Promise<number> {
   const flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
   return agent.call('move_mount', [tree, '', target, '', flags])
+}
+
+/** As if the folder were the root: no link leads out of it. A negated errno is a result. */
+export function openInRoot(agent: AgentChannel, folder: number, path: string, flags: number): Promise<number> {
+  const how = Buffer.alloc(24)
+  how.writeBigUInt64LE(BigInt(flags | O.CLOEXEC), 0)
+  how.writeBigUInt64LE(BigInt(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), 16)
+  return agent.call('openat2', [folder, path, how, how.length], { soft: true })
 }
 
 /** openat2 without answers that are errors: a negated errno is a result. */

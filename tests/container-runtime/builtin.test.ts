@@ -20,6 +20,6 @@ asRoot('builtin runtime', () => {
         },
       }
     },
-    { processes: true, network: true, limits: true, users: true, podUsers: mapsOwners() },
+    { processes: true, network: true, limits: true, users: true, podUsers: mapsOwners(), imageVolumes: true },
   )
 })

@@ -60,6 +60,43 @@ asRoot('images of a node', () => {
     expect(events).toContain(`Successfully pulled image "${image}"`)
   })
 
+  const withVolume = (name: string, reference: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [
+        {
+          name: 'main',
+          image: 'sampan.local/host',
+          command: ['sh', '-c', 'cat /volume/etc/motd /part/motd; ls /volume/bin/busybox; touch /volume/x 2>&1'],
+          volumeMounts: [
+            { name: 'image', mountPath: '/volume' },
+            { name: 'image', mountPath: '/part', subPath: 'etc' },
+          ],
+        },
+      ],
+      volumes: [{ name: 'image', image: { reference, pullPolicy: 'Always' } }],
+    },
+  })
+
+  test('an image as a volume, pulled each time', async () => {
+    await machine.apply(
+      withVolume('volume', `${GATEWAY}:${PORT}/busybox`),
+      withVolume('no-volume', `${GATEWAY}:${PORT}/none`),
+    )
+    await machine.kubectl('wait', '--for=jsonpath={.status.phase}=Failed', 'pod/volume', '--timeout=60s')
+    const read = 'from the upper layer\n'.repeat(2)
+    expect(await machine.kubectl('logs', 'volume')).toMatch(
+      new RegExp(`^${read}/volume/bin/busybox\n.*Read-only file system\n$`),
+    )
+    await eventually(
+      () => waitingReason('no-volume'),
+      (reason) => /^(ErrImagePull|ImagePullBackOff)$/.test(reason),
+    )
+  })
+
   test('an image that is nowhere', async () => {
     await machine.kubectl('run', 'missing', `--image=${GATEWAY}:${PORT}/missing`, '--restart=Never')
     await eventually(

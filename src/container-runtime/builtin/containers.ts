@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { ContainerConfig, LinuxContainerResources } from '../container-config.ts'
+import type { ImageContent } from '../image-content.ts'
 import { type Container, type ContainerEventType, type ContainerStatus, RuntimeError } from '../runtime.ts'
 import type { RuntimeContext } from './builtin-runtime.ts'
 import { BuiltinContainer, type ContainerContext } from './container.ts'
 import type { Passwd } from './identity.ts'
+import { imageVolumesOf } from './image-tree.ts'
 import {
   type ContainerRecord,
   readRecord,
@@ -99,7 +101,10 @@ export class Containers {
       throw new RuntimeError('FailedPrecondition', `container is in CONTAINER_${container.state} state`)
     const { images, records, cgroups, log } = this.context
     try {
-      const image = await images.content(record.config.imageId, sandbox.config.annotations)
+      const content = (imageId: string) => images.content(imageId, sandbox.config.annotations)
+      const image = await content(record.config.imageId)
+      const imageVolumes = new Map<string, ImageContent>()
+      for (const id of imageVolumesOf(record.config)) imageVolumes.set(id, await content(id))
       const group = cgroups.create(record.cgroup, record.config.resources).then((missing) => {
         container.unenforcedLimits = missing.flatMap((name) => LIMITS[name] ?? [])
         if (missing.length > 0) log.debug('limits are not enforced on this machine', { container: record.id, missing })
@@ -108,7 +113,8 @@ export class Containers {
       const passwd = this.passwd.get(key)
       const sandboxFolder = records.sandboxFolder(sandbox.id)
       const onPrepared = (starting: StartRecord) => container.onPrepared(starting)
-      const start = { record, folder, sandbox, sandboxFolder, image, group, onPrepared, ...(passwd ? { passwd } : {}) }
+      const common = { record, folder, sandbox, sandboxFolder, image, imageVolumes, group, onPrepared }
+      const start = { ...common, ...(passwd ? { passwd } : {}) }
       const result = await startContainerProcess(this.context, start)
       this.passwd.set(key, result.passwd)
       container.onStarted(result.started)
@@ -156,7 +162,10 @@ export class Containers {
   describe(container: BuiltinContainer): Container {
     const { id, sandboxId, config, createdAt } = container.record
     const { name, attempt, image, imageId, labels, annotations } = config
-    return { id, sandboxId, name, attempt, image, imageId, state: container.state, createdAt, labels, annotations }
+    const { state } = container
+    const imageVolumes = imageVolumesOf(config)
+    const common = { id, sandboxId, name, attempt, image, imageId, state, createdAt, labels, annotations }
+    return imageVolumes.length > 0 ? { ...common, imageVolumes } : common
   }
 
   status(container: BuiltinContainer): ContainerStatus {

@@ -24,6 +24,7 @@ import { errnoName } from '../../linux/system-error.ts'
 import type { Mount } from '../container-config.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DeviceNode } from './devices.ts'
+import { type ImageTree, imageTree } from './image-tree.ts'
 import { mountTarget, ownFolder } from './mount-target.ts'
 import { mapLayers, mapTree, type Owner } from './pod-users.ts'
 
@@ -64,6 +65,8 @@ export interface Volume extends Mount {
   readonly kind: 'file' | 'folder'
   /** What everybody can read stays of use with owners that the pod does not know. */
   readonly isOfImage?: boolean
+  /** Of an image that is the volume. */
+  readonly tree?: ImageTree
 }
 
 /** What was taken from the host before its file system went out of sight. */
@@ -99,7 +102,10 @@ async function takeTrees(agent: AgentChannel, root: RootFilesystem): Promise<Tre
   for (const volume of root.volumes)
     if (volume.propagation === 'BIDIRECTIONAL') shared.set(volume, cloneTree(agent, volume.hostPath))
   const slave = agent.call('mount', [null, '/', null, MS.REC | MS.SLAVE, null])
-  const volumes = root.volumes.map((volume) => shared.get(volume) ?? cloneTree(agent, volume.hostPath))
+  const volumes = root.volumes.map((volume) => {
+    if (volume.tree) return imageTree(agent, volume.tree, root.rootless)
+    return shared.get(volume) ?? cloneTree(agent, volume.hostPath)
+  })
   const all = await Promise.all([
     slave,
     Promise.all(root.layers.map(open)),
@@ -143,6 +149,7 @@ const PROPAGATION = { PRIVATE: MS.PRIVATE, HOST_TO_CONTAINER: MS.SLAVE, BIDIRECT
 function attributesOf(volume: Volume, root: RootFilesystem) {
   const recursive = !volume.readonly || volume.recursiveReadonly === true
   const set = (volume.readonly ? MOUNT_ATTR.RDONLY : 0) | (root.privileged ? 0 : MOUNT_ATTR.NODEV)
+  if (volume.tree) return { set: SECURE_ATTRIBUTES | MOUNT_ATTR.RDONLY, propagation: MS.PRIVATE, recursive: true }
   return { set, propagation: PROPAGATION[volume.propagation], recursive }
 }
 

@@ -42,6 +42,8 @@ export interface ContainerStart {
   readonly sandbox: SandboxRecord
   readonly sandboxFolder: string
   readonly image: ImageContent
+  /** By their ids. */
+  readonly imageVolumes: ReadonlyMap<string, ImageContent>
   /** Resolves when the container's cgroup is there. */
   readonly group: Promise<void>
   /** Users of this image, if they were read before. */
@@ -106,7 +108,7 @@ function inWords(error: unknown): unknown {
 }
 
 /** The image's own mounts, the pod's /etc files, then the volumes; a volume at the same place wins. */
-function volumesOf({ image, record, sandboxFolder }: ContainerStart): Volume[] {
+function volumesOf({ image, imageVolumes, record, sandboxFolder, folder }: ContainerStart): Volume[] {
   const etc = ['hostname', 'resolv.conf'].map((name) => ({
     containerPath: `/etc/${name}`,
     hostPath: path.join(sandboxFolder, name),
@@ -117,7 +119,13 @@ function volumesOf({ image, record, sandboxFolder }: ContainerStart): Volume[] {
   const byTarget = new Map<string, Omit<Volume, 'kind'>>(
     [...ofImage, ...etc, ...record.config.mounts].map((mount) => [mount.containerPath, mount]),
   )
-  return [...byTarget.values()].map((mount) => {
+  return [...byTarget.values()].map((mount, i) => {
+    if (mount.image) {
+      const place = path.join(folder, 'images', String(i))
+      mkdirSync(place, { recursive: true })
+      const { layers } = imageVolumes.get(mount.image.id)!
+      return { ...mount, kind: 'folder', isOfImage: true, tree: { layers, place, subPath: mount.image.subPath ?? '.' } }
+    }
     const kind = kindOf(mount.hostPath)
     if (kind === undefined)
       throw new RuntimeError('InvalidArgument', `failed to mount "${mount.hostPath}": no such file or directory`)

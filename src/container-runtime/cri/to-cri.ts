@@ -52,6 +52,7 @@ export function containerMessage(config: ContainerConfig, unified: Readonly<Reco
       readonly: mount.readonly,
       propagation: PROPAGATION[mount.propagation],
       recursive_read_only: mount.recursiveReadonly ?? false,
+      ...(mount.image && { image: { image: mount.image.id }, image_sub_path: mount.image.subPath ?? '' }),
       ...(user && { uid_mappings: ids(user.uids), gid_mappings: ids(user.gids) }),
     })),
     devices: config.devices.map(({ containerPath, hostPath, permissions }) => ({

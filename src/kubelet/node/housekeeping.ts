@@ -95,7 +95,9 @@ export class Housekeeping {
   async #removeImages({ filesystem }: NodeUsage, highFraction: number): Promise<boolean> {
     const { runtime, workers, imagesLastUsed, clock } = this.#options
     const inUse = new Set<string>()
-    for (const { state } of workers.all()) for (const { imageId } of state.runtime.containers) inUse.add(imageId)
+    for (const { state } of workers.all())
+      for (const { imageId, imageVolumes = [] } of state.runtime.containers)
+        for (const id of [imageId, ...imageVolumes]) inUse.add(id)
     const limits = { ...this.#imageLimits, highFraction }
     const images = await runtime.images.list()
     const chosen = imagesToRemove(images, inUse, imagesLastUsed, filesystem, limits, clock.now())

@@ -21,11 +21,12 @@ export interface ContainerInput {
   readonly image: Image
   readonly podIPs: readonly string[]
   readonly volumes: ReadonlyMap<string, MountedVolume>
+  readonly volumeImages: ReadonlyMap<string, string>
 }
 
 /** Everything the runtime must know to make a container; fails if something that it refers to is not there. */
 export async function containerConfig(context: WorkerContext, input: ContainerInput): Promise<ContainerConfig> {
-  const { pod, container, attempt, image, podIPs, volumes } = input
+  const { pod, container, attempt, image, podIPs, volumes, volumeImages } = input
   checkNonRoot(pod, container, image)
   const promised = await context.devices(pod, container)
   const env = await environmentOf(context, input)
@@ -37,6 +38,7 @@ export async function containerConfig(context: WorkerContext, input: ContainerIn
     container,
     attempt,
     volumes,
+    volumeImages,
     env,
     podIPs,
     rootDir,

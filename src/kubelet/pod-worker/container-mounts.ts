@@ -15,6 +15,8 @@ export interface MountInput {
   readonly container: Container
   readonly attempt: number
   readonly volumes: ReadonlyMap<string, MountedVolume>
+  /** Ids of those volumes that are images, by the names of the volumes. */
+  readonly volumeImages: ReadonlyMap<string, string>
   readonly env: ReadonlyMap<string, string>
   readonly podIPs: readonly string[]
   readonly rootDir: string
@@ -42,8 +44,13 @@ async function volumeMount(input: MountInput, mount: VolumeMount, index: number)
   if (!volume) throw new Error(`cannot find volume "${mount.name}" to mount into container "${input.container.name}"`)
   const subPath = mount.subPathExpr ? expandedSubPath(mount.subPathExpr, input.env) : mount.subPath
   const readonly = mount.readOnly === true || volume.readOnly === true
+  const containerPath = mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`
+  if (volume.image) {
+    const image = { id: input.volumeImages.get(mount.name) ?? '', ...(subPath && { subPath }) }
+    return { containerPath, hostPath: '', readonly: true, propagation: 'PRIVATE', image }
+  }
   return {
-    containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+    containerPath,
     hostPath: subPath ? await subPathOf(input, mount, volume.path, subPath, index) : volume.path,
     readonly,
     ...(readonly && mount.recursiveReadOnly === 'Enabled' && { recursiveReadonly: true }),

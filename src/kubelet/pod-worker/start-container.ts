@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Container, Pod, Secret } from '../../api/generated/core-v1.ts'
+import type { Image } from '../../container-runtime/image-service.ts'
 import { RuntimeError } from '../../container-runtime/runtime.ts'
 import type { PodSandboxConfig } from '../../container-runtime/sandbox-config.ts'
 import { runHook } from '../hooks/hooks.ts'
@@ -44,13 +45,8 @@ export interface StartInput {
 export async function startContainer(context: WorkerContext, input: StartInput): Promise<void> {
   const { pod, container, signal } = input
   waitForBackoff(context, input)
-  const image = await context.puller
-    .ensureImage(pod, container, await pullSecrets(context, pod), signal)
-    .catch((error: unknown) => {
-      if (!(error instanceof ImageError)) throw error
-      recordContainer(context, pod, container, 'Warning', 'Failed', `Error: ${error.reason}`)
-      throw new StartFailure(error.reason, error.message, error.retryAt)
-    })
+  const image = await ensureImage(context, input, container)
+  const volumeImages = await ensureVolumeImages(context, input)
   const attempt = nextAttempt(input)
   const failing = (reason: string) => (error: unknown) => {
     signal.throwIfAborted()
@@ -59,9 +55,15 @@ export async function startContainer(context: WorkerContext, input: StartInput):
     throw new StartFailure(reason, message)
   }
   const { podIPs, volumes, sandbox, sandboxId } = input
-  const config = await containerConfig(context, { pod, container, attempt, image, podIPs, volumes }).catch(
-    failing('CreateContainerConfigError'),
-  )
+  const config = await containerConfig(context, {
+    pod,
+    container,
+    attempt,
+    image,
+    podIPs,
+    volumes,
+    volumeImages,
+  }).catch(failing('CreateContainerConfigError'))
   await mkdir(path.join(sandbox.logDirectory, container.name), { recursive: true })
   const id = await context.runtime.createContainer(sandboxId, config, sandbox).catch(failing('CreateContainerError'))
   recordContainer(context, pod, container, 'Normal', 'Created', 'Container created')
@@ -69,6 +71,30 @@ export async function startContainer(context: WorkerContext, input: StartInput):
   recordContainer(context, pod, container, 'Normal', 'Started', 'Container started')
   if (container.resources?.limits) await tellOfLimits(context, input, id)
   if (container.lifecycle?.postStart) await postStart(context, input, id)
+}
+
+async function ensureImage(context: WorkerContext, { pod, signal }: StartInput, container: Container): Promise<Image> {
+  try {
+    return await context.puller.ensureImage(pod, container, await pullSecrets(context, pod), signal)
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    recordContainer(context, pod, container, 'Warning', 'Failed', `Error: ${error.reason}`)
+    throw new StartFailure(error.reason, error.message, error.retryAt)
+  }
+}
+
+/** Images that are volumes of the container: their ids by the names of the volumes. */
+async function ensureVolumeImages(context: WorkerContext, input: StartInput): Promise<Map<string, string>> {
+  const { name, volumeMounts = [] } = input.container
+  const found = new Map<string, string>()
+  for (const mount of volumeMounts) {
+    const wanted = input.volumes.get(mount.name)?.image
+    if (!wanted || found.has(mount.name)) continue
+    const imagePullPolicy = wanted.pullPolicy ?? 'IfNotPresent'
+    const { id } = await ensureImage(context, input, { name, image: wanted.reference, imagePullPolicy })
+    found.set(mount.name, id)
+  }
+  return found
 }
 
 /** A limit that nobody enforces is worse than none, unless one knows. */

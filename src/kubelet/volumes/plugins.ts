@@ -2,6 +2,7 @@ import { configMapPlugin } from './config-map/plugin.ts'
 import { downwardApiPlugin } from './downward-api/plugin.ts'
 import { emptyDirPlugin } from './empty-dir/plugin.ts'
 import { hostPathPlugin } from './host-path/plugin.ts'
+import { imagePlugin } from './image/plugin.ts'
 import { persistentVolumeClaimPlugin } from './persistent-volume-claim/plugin.ts'
 import { projectedPlugin } from './projected/plugin.ts'
 import { secretPlugin } from './secret/plugin.ts'
@@ -16,4 +17,5 @@ export const volumePlugins: readonly VolumePlugin[] = [
   downwardApiPlugin,
   projectedPlugin,
   persistentVolumeClaimPlugin,
+  imagePlugin,
 ]

@@ -29,6 +29,8 @@ export interface MountedVolume {
   readonly readOnly?: boolean
   /** Whether fsGroup has to be applied to it: not to what belongs to the node. */
   readonly ownedByPod: boolean
+  /** It is an image, which the runtime mounts in place of a path. */
+  readonly image?: { readonly reference: string; readonly pullPolicy?: string }
 }
 
 /** One kind of volume. `mount` may be called again at any time: it makes the volume be as it should now. */

@@ -68,6 +68,8 @@ const Mount = message({
   uid_mappings: many(6, IdMapping),
   gid_mappings: many(7, IdMapping),
   recursive_read_only: bool(8),
+  image: one(9, ImageSpec),
+  image_sub_path: text(10),
 })
 const Device = message({ container_path: text(1), host_path: text(2), permissions: text(3) })
 const ContainerMetadata = message({ name: text(1), attempt: integer(2) })
