@@ -81,6 +81,35 @@ describe('rules of volumes', () => {
     expect(await bench.nodeOf('p3')).toBe('a')
   })
 
+  const rbd = (monitor: string, image = 'a') => ({ rbd: { monitors: [monitor, 'm9'], pool: 'p', image } })
+  test.each<[first: object, second: object, fits: boolean]>([
+    [{ gcePersistentDisk: { pdName: 'a' } }, { gcePersistentDisk: { pdName: 'a', readOnly: true } }, false],
+    [
+      { gcePersistentDisk: { pdName: 'a', readOnly: true } },
+      { gcePersistentDisk: { pdName: 'a', readOnly: true } },
+      true,
+    ],
+    [{ gcePersistentDisk: { pdName: 'a' } }, { gcePersistentDisk: { pdName: 'b' } }, true],
+    [{ awsElasticBlockStore: { volumeID: 'a' } }, { awsElasticBlockStore: { volumeID: 'a', readOnly: true } }, false],
+    [
+      { iscsi: { targetPortal: 't:1', iqn: 'iqn.2026-01.com.example:q', lun: 0 } },
+      { iscsi: { targetPortal: 't:2', iqn: 'iqn.2026-01.com.example:q', lun: 0 } },
+      false,
+    ],
+    [rbd('m1'), rbd('m2'), false],
+    [rbd('m1'), rbd('m1', 'b'), true],
+  ])('beside a pod with %j one with %j fits: %s', async (first, second, fits) => {
+    await using bench = await startWorkbench()
+    await bench.node('a')
+    await bench.pod('p1', { volumes: [{ name: 'v', ...first }] })
+    await bench.settled()
+    await bench.pod('p2', { volumes: [{ name: 'v', ...second }] })
+    await bench.settled()
+    expect(await bench.nodeOf('p1')).toBe('a')
+    expect(await bench.nodeOf('p2')).toBe(fits ? 'a' : undefined)
+    if (!fits) expect(told(bench, 'p2')).toContain('0/1 nodes are available: 1 node(s) had no available disk.')
+  })
+
   test('a claim for one pod alone is not given to a second, unless that one matters more', async () => {
     await using bench = await startWorkbench()
     for (const name of ['a', 'b']) await bench.node(name)

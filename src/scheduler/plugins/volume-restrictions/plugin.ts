@@ -2,6 +2,7 @@ import type { Pod } from '../../../api/generated/core-v1.ts'
 import type { ClusterState } from '../../cache/cluster-state.ts'
 import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
 import { podClaims, type Storage, usesClaims } from '../volume-binding/storage.ts'
+import { hasDiskConflict, usesDisks } from './disk-conflicts.ts'
 
 const IN_USE: Rejection = {
   plugin: 'VolumeRestrictions',
@@ -9,13 +10,23 @@ const IN_USE: Rejection = {
   resolvable: true,
 }
 
-/** A claim for one pod alone (ReadWriteOncePod) is not given to a second, on whatever node the first is. */
+const NO_DISK: Rejection = {
+  plugin: 'VolumeRestrictions',
+  reasons: ['node(s) had no available disk'],
+  resolvable: true,
+}
+
+/**
+ * A claim for one pod alone (ReadWriteOncePod) is not given to a second, on whatever node the first is; a disk that pods
+ * name themselves is mounted once per node.
+ */
 export function volumeRestrictions(storage: Storage): SchedulerPlugin {
   return {
     name: 'VolumeRestrictions',
     retryOn: ['PodDelete', 'StorageChange'],
-    concerns: usesClaims,
-    filter(pod, _view, { cluster }) {
+    concerns: (pod) => usesClaims(pod) || usesDisks(pod),
+    filter(pod, view, { cluster }) {
+      if (usesDisks(pod) && hasDiskConflict(pod, view.pods)) return NO_DISK
       const { namespace = '', uid } = pod.metadata
       for (const { name, claim } of podClaims(pod, storage)) {
         if (!claim?.spec?.accessModes?.includes('ReadWriteOncePod')) continue
