@@ -5,12 +5,15 @@ import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volum
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { csiDriverKind } from '../../api/kinds/storage/csi-driver.ts'
 import { volumeAttachmentKind } from '../../api/kinds/storage/volume-attachment.ts'
+import { VirtualClock } from '../../base/virtual-clock.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/control-plane.ts'
 import { volumeAttachmentController } from './controller.ts'
 
 let plane: ControlPlane
+let clock: VirtualClock
 beforeEach(async () => {
-  plane = await startControlPlane({ controllers: [volumeAttachmentController] })
+  clock = new VirtualClock()
+  plane = await startControlPlane({ clock, controllers: [volumeAttachmentController] })
   await plane.client.resource(nodeKind).create({ metadata: { name: 'n' } })
   const common = { accessModes: ['ReadWriteOnce'] }
   await plane.client.resource(persistentVolumeKind).create({
@@ -76,6 +79,30 @@ describe('volumeAttachmentController', () => {
     await plane.client.resource(nodeKind).patch('n', { status: { volumesInUse: [] } }, { subresource: 'status' })
     await plane.settled()
     expect(await attachments()).toEqual([])
+  })
+
+  it('does not wait for a node that is out of service', async () => {
+    await run()
+    await plane.client.resource(nodeKind).patch('n', { status: { volumesInUse: [NAME] } }, { subresource: 'status' })
+    await gone()
+    expect(await attachments()).toHaveLength(1)
+    const taints = [{ key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }]
+    await plane.client.resource(nodeKind).patch('n', { spec: { taints } })
+    await plane.settled()
+    expect(await attachments()).toEqual([])
+  })
+
+  it('waits six minutes for a node that is not ready', async () => {
+    await run()
+    const conditions = [{ type: 'Ready', status: 'Unknown' }]
+    const status = { volumesInUse: [NAME], conditions }
+    await plane.client.resource(nodeKind).patch('n', { status }, { subresource: 'status' })
+    await gone()
+    await clock.advanceAsync(359_000)
+    await plane.settled()
+    expect(await attachments()).toHaveLength(1)
+    await clock.advanceAsync(2_000)
+    await expect.poll(attachments).toEqual([])
   })
 
   it('leaves alone what somebody else attached', async () => {

@@ -9,9 +9,10 @@ import { csiDriverKind } from '../../api/kinds/storage/csi-driver.ts'
 import { volumeAttachmentKind } from '../../api/kinds/storage/volume-attachment.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
-import { type Controller, type ControllerContext, watch } from '../controller.ts'
+import { type Controller, type ControllerContext, type ReconcileResult, watch } from '../controller.ts'
 import { claimsOf, podsByClaim } from '../pods-by-claim.ts'
 import { podsByNode } from '../pods-by-node.ts'
+import { saysOtherwise, UnmountWaits } from './unmount-waits.ts'
 
 /** A volume that a driver has to attach to a node before its pods can mount it. */
 interface Attachable {
@@ -26,7 +27,7 @@ const WORKERS = 4
 const OWN_NAME = /^csi-[0-9a-f]{64}$/
 
 /** Asks CSI drivers, by VolumeAttachments, to attach what the pods of a node need, and to detach what they no longer do. */
-export function volumeAttachmentController({ client, informers }: ControllerContext): Controller {
+export function volumeAttachmentController({ client, clock, informers }: ControllerContext): Controller {
   const pods = informers.informer(podKind, { indexes: { ...podsByNode, ...podsByClaim } })
   const claims = informers.informer(persistentVolumeClaimKind)
   const volumes = informers.informer(persistentVolumeKind)
@@ -34,13 +35,20 @@ export function volumeAttachmentController({ client, informers }: ControllerCont
   const nodes = informers.informer(nodeKind)
   const attachments = informers.informer(volumeAttachmentKind, { indexes: attachmentIndexes })
   const resource = client.resource(volumeAttachmentKind)
+  const unmounts = new UnmountWaits(clock)
 
-  async function reconcile(node: string): Promise<void> {
+  async function reconcile(node: string): Promise<ReconcileResult | void> {
     const wanted = wantedOn(node)
     const existing = attachments.byIndex('node', node).filter(({ metadata }) => OWN_NAME.test(metadata.name ?? ''))
     for (const one of wanted.values()) await attach(node, one)
-    for (const one of existing) if (!wanted.has(one.metadata.name ?? '')) await detach(node, one)
+    let wait = Number.POSITIVE_INFINITY
+    for (const one of existing) {
+      const { name = '' } = one.metadata
+      if (wanted.has(name)) unmounts.forget(name)
+      else wait = Math.min(wait, await detach(node, one))
+    }
     await report(node, existing)
+    if (Number.isFinite(wait)) return { retryAfter: wait }
   }
 
   function wantedOn(node: string): Map<string, Attachable> {
@@ -69,12 +77,18 @@ export function volumeAttachmentController({ client, informers }: ControllerCont
     await resource.create({ metadata: { name: attachment }, spec }).catch(ignore(409))
   }
 
-  /** As long as the kubelet says that it uses a volume, it must not be pulled from under it. */
-  async function detach(node: string, attachment: VolumeAttachment): Promise<void> {
+  /** Answers in how many milliseconds to look again, if that is known. */
+  async function detach(nodeName: string, attachment: VolumeAttachment): Promise<number> {
     const { name = '', deletionTimestamp } = attachment.metadata
-    if (deletionTimestamp !== undefined) return
-    if (nodes.get(node)?.status?.volumesInUse?.includes(uniqueName(attachment))) return
+    if (deletionTimestamp !== undefined) return Number.POSITIVE_INFINITY
+    const node = nodes.get(nodeName)
+    if (node?.status?.volumesInUse?.includes(uniqueName(attachment))) {
+      const wait = unmounts.waitFor(name, node)
+      if (wait > 0) return wait
+    }
+    unmounts.forget(name)
     await resource.delete(name).catch(ignore(404))
+    return Number.POSITIVE_INFINITY
   }
 
   /** The kubelet waits for this list before it mounts. */
@@ -114,10 +128,14 @@ export function volumeAttachmentController({ client, informers }: ControllerCont
         const { namespace, name } = current?.spec?.claimRef ?? {}
         return current?.spec?.csi && name ? nodesOfClaim(`${namespace}/${name}`) : []
       }),
-      watch(attachments, (old, current) => [(current ?? old)!.spec.nodeName]),
+      watch(attachments, (old, current) => {
+        if (!current) unmounts.forget(old!.metadata.name ?? '')
+        return [(current ?? old)!.spec.nodeName]
+      }),
       watch(drivers, () => []),
       watch(nodes, (old, current) =>
-        current && !deepEqual(old?.status?.volumesInUse, current.status?.volumesInUse)
+        current &&
+        (!deepEqual(old?.status?.volumesInUse, current.status?.volumesInUse) || (old && saysOtherwise(old, current)))
           ? [current.metadata.name ?? '']
           : [],
       ),
