@@ -25,7 +25,7 @@ const flushLegacy = ['mangle', 'filter', 'nat'].flatMap((table) => [
   ['iptables-legacy', '-t', table, '-X'],
 ])
 
-/** What a stranger may do. Who changes a legacy table is not told of: that is found by comparing, once a minute. */
+/** What a stranger may do. Who changes a legacy table is not told of: that is looked for every few seconds. */
 const DAMAGES: readonly (readonly [ProxyVariant, string, readonly (readonly string[])[]])[] = [
   ['nftables', 'everything flushed', [['nft', 'flush', 'ruleset']]],
   ['nftables', 'a chain flushed', [['nft', 'flush', 'chain', 'ip', 'sampan-services', 'services']]],
@@ -34,6 +34,7 @@ const DAMAGES: readonly (readonly [ProxyVariant, string, readonly (readonly stri
   ['iptables-nft', 'a rule in front', [['iptables-nft', '-t', 'nat', '-I', 'KUBE-SERVICES', '-j', 'RETURN']]],
   ['iptables-nft', 'a jump taken away', [['iptables-nft', '-t', 'nat', '-F', 'PREROUTING']]],
   ['iptables-legacy', 'everything flushed', flushLegacy],
+  ['iptables-legacy', 'a rule in front', [['iptables-legacy', '-t', 'nat', '-I', 'KUBE-SERVICES', '-j', 'RETURN']]],
   ['userspace', 'everything flushed', [['nft', 'flush', 'ruleset']]],
 ]
 

@@ -1,6 +1,6 @@
 /**
- * A chain that nobody uses: when it is gone, someone has flushed everything, and the rules with it. What else others changed is
- * found by comparing all of it, now and then.
+ * Looks now and then whether others changed the rules. Legacy tables have a fingerprint. Of others a chain that nobody uses
+ * tells: when it is gone, someone has flushed everything. What else is wrong is found by comparing all of it, once a minute.
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { IPFamily } from '../../base/ip-address.ts'
@@ -14,13 +14,14 @@ export function watchCanaries(
   commands: IptablesCommands,
   families: readonly IPFamily[],
   clock: Clock,
+  isAsLeft: () => boolean,
   listener: () => void,
 ): Disposable {
   let timer: Timer | undefined
   let isStopped = false
   let looks = 0
   const look = async () => {
-    const isWhole = await allThere(commands, families).catch(() => true)
+    const isWhole = isAsLeft() && (await allThere(commands, families).catch(() => true))
     if (isStopped) return
     if (!isWhole || ++looks % LOOKS_UNTIL_COMPARE === 0) listener()
     lookLater()

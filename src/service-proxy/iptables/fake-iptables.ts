@@ -36,6 +36,7 @@ export function fakeIptables(): FakeIptables {
     },
     save: async (family) => saveText(families[family]),
     hasChain: async (family, table, chain) => families[family].get(table)?.has(chain) ?? false,
+    fingerprint: (family) => saveText(families[family]),
     flush(family) {
       families[family] = emptyTables()
     },

@@ -9,6 +9,7 @@ import { watchCanaries } from './canary-watch.ts'
 import { ForeignChanges } from './foreign-changes.ts'
 import { type IptablesCommands, type IptablesVariant, machineIptables } from './iptables-commands.ts'
 import { legacyTables } from './legacy-tables.ts'
+import { LegacyWatch } from './legacy-watch.ts'
 import { localnetOf, restoreLocalnet, routeLocalnet } from './localnet.ts'
 import { Ruleset, removalOf } from './ruleset.ts'
 import { hasOwnChains, parseSaved } from './saved-rules.ts'
@@ -39,11 +40,13 @@ class IptablesBackend implements ServiceProxyBackend {
   readonly #commands: IptablesCommands
   #rulesets: ReadonlyMap<IPFamily, Ruleset> | undefined
   #foreign: ForeignChanges | undefined
+  readonly #legacy: LegacyWatch
 
   constructor(options: BackendOptions, settings: IptablesSettings) {
     this.#options = options
     this.#settings = settings
     this.#commands = settings.commands ?? machineIptables(options, settings.variant ?? '')
+    this.#legacy = new LegacyWatch(this.#commands, options.clock)
   }
 
   unsupported(): string | undefined {
@@ -59,6 +62,7 @@ class IptablesBackend implements ServiceProxyBackend {
     const rulesets = this.#rulesets
     // Until this has gone through, nothing is known about the kernel.
     this.#rulesets = undefined
+    this.#legacy.forget()
     if (changed === 'all' || !rulesets) this.#rulesets = await this.#applyAll(table)
     else {
       for (const [family, ruleset] of rulesets) {
@@ -68,6 +72,7 @@ class IptablesBackend implements ServiceProxyBackend {
       }
       this.#rulesets = rulesets
     }
+    this.#legacy.remember([...this.#rulesets.keys()])
   }
 
   async cleanup(): Promise<void> {
@@ -85,7 +90,7 @@ class IptablesBackend implements ServiceProxyBackend {
   onDrift(listener: () => void): Disposable {
     const { clock, node } = this.#options
     const watches = [
-      watchCanaries(this.#commands, familiesOf(node), clock, listener),
+      watchCanaries(this.#commands, familiesOf(node), clock, () => this.#legacy.isAsLeft(), listener),
       this.#foreign?.onChange(listener),
     ]
     return { [Symbol.dispose]: () => watches.forEach((watch) => void watch?.[Symbol.dispose]()) }

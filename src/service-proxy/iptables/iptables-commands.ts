@@ -5,6 +5,7 @@ import path from 'node:path'
 import type { IPFamily } from '../../base/ip-address.ts'
 import type { Linux } from '../../linux/linux.ts'
 import type { NetworkNamespace } from '../../linux/network-namespace.ts'
+import { legacyFingerprint } from './legacy-tables.ts'
 
 /** `nft` writes into the kernel's nftables, `legacy` into what was there before; '' is what the machine prefers. */
 export type IptablesVariant = 'nft' | 'legacy' | ''
@@ -17,6 +18,8 @@ export interface IptablesCommands {
   save(family: IPFamily): Promise<string>
   /** Whether a table still has the chain. */
   hasChain(family: IPFamily, table: string, chain: string): Promise<boolean>
+  /** Another one when the rules are others, of tables that tell nobody of changes; undefined where that cannot be told. */
+  fingerprint(family: IPFamily): string | undefined
 }
 
 /** What iptables said when it refused. */
@@ -60,6 +63,7 @@ export function machineIptables(place: CommandPlace, variant: IptablesVariant): 
         throw error
       }
     },
+    fingerprint: (family) => legacyFingerprint(place, family),
   }
 }
 

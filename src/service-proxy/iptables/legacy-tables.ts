@@ -1,23 +1,21 @@
-import { readFileSync } from 'node:fs'
 import type { IPFamily } from '../../base/ip-address.ts'
+import { legacyTableNames, legacyTablesFingerprint } from '../../linux/legacy-tables.ts'
 import type { CommandPlace } from './iptables-commands.ts'
 
-/** Of the thread: namespaces are entered by threads. */
-const FILES: Readonly<Record<IPFamily, string>> = {
-  IPv4: '/proc/thread-self/net/ip_tables_names',
-  IPv6: '/proc/thread-self/net/ip6_tables_names',
-}
+const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 
-/** The families that have legacy tables. Asking iptables itself would make them. */
-export function legacyTables({ linux, namespace }: CommandPlace): readonly IPFamily[] {
-  const find = () => (Object.keys(FILES) as IPFamily[]).filter((family) => /\bnat\b/.test(contents(FILES[family])))
-  return namespace ? linux.namespaces.inNamespace(namespace, find) : find()
-}
+const within = <T>({ linux, namespace }: CommandPlace, work: () => T): T =>
+  namespace ? linux.namespaces.inNamespace(namespace, work) : work()
 
-function contents(file: string): string {
+/** The families that have legacy tables. */
+export const legacyTables = (place: CommandPlace): readonly IPFamily[] =>
+  within(place, () => FAMILIES.filter((family) => legacyTableNames(family).includes('nat')))
+
+/** Undefined where it cannot be told, for instance because the tables change just now. */
+export function legacyFingerprint(place: CommandPlace, family: IPFamily): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return within(place, () => legacyTablesFingerprint(family))
   } catch {
-    return ''
+    return undefined
   }
 }
