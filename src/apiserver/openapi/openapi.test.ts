@@ -46,8 +46,8 @@ const kinds: Kind[] = [
 ]
 const open = (served: readonly Kind[] = kinds) => new OpenApi({ kinds: () => served, version: 'v1.36.0' })
 const read = (answer: { body: Buffer }) => JSON.parse(String(answer.body))
-const urls = (api: OpenApi): Record<string, string> => {
-  const entries = Object.entries(read(api.v3Index()).paths as Record<string, { serverRelativeURL: string }>)
+const urls = async (api: OpenApi): Promise<Record<string, string>> => {
+  const entries = Object.entries(read(await api.v3Index()).paths as Record<string, { serverRelativeURL: string }>)
   return Object.fromEntries(entries.map(([path, { serverRelativeURL }]) => [path, serverRelativeURL]))
 }
 const hashOf = (url: string | undefined) => url?.split('?hash=')[1]
@@ -55,19 +55,19 @@ const document = async (path: string) => read(await open().v3(path, undefined))
 const core = await document('api/v1')
 
 describe('/openapi/v3', () => {
-  it('names a hashed address for each group version', () => {
-    expect(Object.keys(urls(open()))).toEqual([
+  it('names a hashed address for each group version', async () => {
+    expect(Object.keys(await urls(open()))).toEqual([
       'api/v1',
       'apis/apps/v1',
       'apis/authorization.k8s.io/v1',
       'apis/example.com/v1',
     ])
-    expect(urls(open())['apis/apps/v1']).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{64}$/)
+    expect((await urls(open()))['apis/apps/v1']).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{64}$/)
   })
 
   it('is served for ever under its hash, and redirects from an old one', async () => {
     const api = open()
-    const hash = hashOf(urls(api)['apis/apps/v1'])
+    const hash = hashOf((await urls(api))['apis/apps/v1'])
     const pinned = await api.v3('apis/apps/v1', hash)
     expect(pinned).toMatchObject({ status: 200, headers: { ETag: `"${hash}"`, Vary: 'Accept' } })
     expect(pinned.headers['Cache-Control']).toContain('immutable')
@@ -84,10 +84,10 @@ describe('/openapi/v3', () => {
   it('renders anew only what changed', async () => {
     const served = [...kinds]
     const api = open(served)
-    const [before, apps] = [urls(api), await api.v3('apis/apps/v1', undefined)]
+    const [before, apps] = [await urls(api), await api.v3('apis/apps/v1', undefined)]
     served[served.length - 1] = widget({ colour: { type: 'string' } })
     api.invalidate()
-    const after = urls(api)
+    const after = await urls(api)
     expect(after['apis/example.com/v1']).not.toBe(before['apis/example.com/v1'])
     expect(after['api/v1']).toBe(before['api/v1'])
     expect((await api.v3('apis/apps/v1', undefined)).body).toBe(apps.body)

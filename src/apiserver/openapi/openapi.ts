@@ -63,7 +63,7 @@ export class OpenApi {
   #entries: ReadonlyMap<string, GroupVersionEntry> | undefined
   readonly #documents = new Map<string, { hash: string; body: Buffer }>()
   readonly #rendering = new Map<string, Promise<Buffer>>()
-  readonly #hashes = new WeakMap<Kind, string>()
+  readonly #kindHashes = new WeakMap<Kind, string>()
 
   constructor(options: OpenApiOptions) {
     this.#options = options
@@ -75,9 +75,9 @@ export class OpenApi {
   }
 
   /** `/openapi/v3`: where the document of each group version is. */
-  v3Index(): OpenApiAnswer {
+  async v3Index(): Promise<OpenApiAnswer> {
     const paths: JsonObject = {}
-    for (const [path, { hash }] of this.#groupVersions()) paths[path] = { serverRelativeURL: urlOf(path, hash) }
+    for (const [path, hash] of await this.#hashes()) paths[path] = { serverRelativeURL: urlOf(path, hash) }
     for (const [path, url] of this.#options.remote?.v3Locations() ?? []) paths[path] = { serverRelativeURL: url }
     return ok(JSON_TYPE, Buffer.from(JSON.stringify({ paths })))
   }
@@ -106,7 +106,7 @@ export class OpenApi {
       .split(',')
       .some((entry) => V2_PROTOBUF_ASKED.test(entry.split(';')[0]!.trim()))
     if (!asProtobuf && !accepts(request.accept, (type) => type === JSON_TYPE)) return empty(406)
-    const hash = this.#wholeHash()
+    const hash = hashOf([...(await this.#hashes()), this.#options.remote?.v2Fingerprint() ?? ''])
     const headers = { ETag: `"${hash}"`, Vary: 'Accept' }
     if (request.ifNoneMatch?.includes(headers.ETag)) return empty(304, headers)
     if (!asProtobuf) return ok(JSON_TYPE, await this.#document('v2', hash, () => this.#renderV2(false)), headers)
@@ -201,7 +201,7 @@ export class OpenApi {
 
   /** A kind is never changed, only replaced: what is known to be all of it is hashed once. */
   #hashOfKind(kind: Kind): string {
-    const known = this.#hashes.get(kind)
+    const known = this.#kindHashes.get(kind)
     if (known !== undefined) return known
     const schema = this.#options.fingerprint?.(kind) ?? builtinType(kind)
     const hash = hashOf([
@@ -210,13 +210,23 @@ export class OpenApi {
       kind.listKind,
       schema ?? this.#options.described?.(kind) ?? fromStructural(kind.schema),
     ])
-    if (schema !== undefined) this.#hashes.set(kind, hash)
+    if (schema !== undefined) this.#kindHashes.set(kind, hash)
     return hash
   }
 
-  #wholeHash(): string {
-    const own = [...this.#groupVersions()].map(([path, { hash }]) => [path, hash])
-    return hashOf([...own, this.#options.remote?.v2Fingerprint() ?? ''])
+  /** Of all group versions. After a start none is known yet, so that takes a while with thousands of kinds. */
+  async #hashes(): Promise<readonly (readonly [path: string, hash: string])[]> {
+    const slices = new Slices(KINDS_PER_SLICE)
+    const hashes: [string, string][] = []
+    for (const [path, entry] of [...this.#groupVersions()]) {
+      for (const kind of entry.kinds) {
+        if (this.#kindHashes.has(kind)) continue
+        this.#hashOfKind(kind)
+        await slices.add(1)
+      }
+      hashes.push([path, entry.hash])
+    }
+    return hashes
   }
 }
 
