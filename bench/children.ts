@@ -9,6 +9,7 @@ import { startTestCluster, type TestCluster } from '../tests/tools/cluster.ts'
 import type { LoadJob, LoadResult } from './load-job.ts'
 import { pause } from './measure.ts'
 import type { PeerJob } from './peer-job.ts'
+import type { WorkloadReport } from './workload-job.ts'
 
 /** The other processes of the benchmark: the server under test, its peers, and those who load them. */
 
@@ -20,6 +21,12 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   const running = execute(process.execPath, [script], { maxBuffer: 1 << 26 })
   running.child.stdin?.end(JSON.stringify(job))
   return JSON.parse((await running).stdout) as LoadResult
+}
+
+/** Runs a workload of the scheduler in a process of its own. */
+export async function workloadReport(name: string, scale: number): Promise<WorkloadReport> {
+  const script = path.join(import.meta.dirname, 'workload-job.js')
+  return JSON.parse((await execute(process.execPath, [script, name, String(scale)])).stdout) as WorkloadReport
 }
 
 export interface Server extends AsyncDisposable {

@@ -16,6 +16,7 @@ await bundle({
     'bench/load.ts',
     'bench/peer-server.ts',
     'bench/control-loops-job.ts',
+    'bench/workload-job.ts',
     'bench/sections/cluster-dns-server.ts',
   ],
   outdir,

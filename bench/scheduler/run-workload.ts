@@ -12,7 +12,6 @@ import { createInformerFactory } from '../../src/client/informer-factory.ts'
 import { startScheduler } from '../../src/scheduler/scheduler.ts'
 import { openMemoryStore } from '../../src/store/embedded.ts'
 import { repeat, type Stop, startChurn } from './churn.ts'
-import { collectGarbage } from './collect-garbage.ts'
 import { DEFAULT_POD, GATED_POD, type Workload } from './workloads.ts'
 
 export interface WorkloadResult {
@@ -59,8 +58,6 @@ export async function runWorkload(workload: Workload, options: RunOptions = {}):
   await until(() => bound('existing') === existing && bound('deleting') === deleting)
   // What is left to tell of these is not the business of those that are measured.
   await until(() => !scheduler.isBusy && scheduler.untoldEvents === 0)
-  // What earlier runs left behind is not its business either, as in every benchmark of Go.
-  collectGarbage()
   const stops = startMeanwhile(client, workload, deleting)
   const cpuBefore = process.cpuUsage()
   const start = performance.now()

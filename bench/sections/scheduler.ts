@@ -1,7 +1,7 @@
+import { workloadReport } from '../children.ts'
 import type { Row, Section } from '../report.ts'
 import { type Mix, measureDecisions } from '../scheduler/decisions.ts'
-import { runWorkload } from '../scheduler/run-workload.ts'
-import { formatShares, stageShares } from '../scheduler/stage-shares.ts'
+import { formatShares } from '../scheduler/stage-shares.ts'
 import { WORKLOADS, type Workload } from '../scheduler/workloads.ts'
 
 const MIXES: readonly Mix[] = ['basic', 'default spread', 'mixed']
@@ -20,16 +20,14 @@ export const schedulerSection: Section = {
     }
     for (const size of SIZES)
       rows.push(decisions(`decisions, ${size} nodes, basic, steady`, measureDecisions(size, pods, 'basic').steady, ''))
-    // The first pods of a process pay for its compilation.
-    await runWorkload(WORKLOADS[0]!, { scale: 0.5 })
     for (const workload of WORKLOADS) rows.push(...(await workloadRows(workload, quick ? 0.2 : 1)))
     return rows
   },
 }
 
-/** A workload below ten times its threshold is run once more to see where its time goes. */
+/** Each in a process of its own: nobody pays for the garbage of others. */
 async function workloadRows(workload: Workload, scale: number): Promise<Row[]> {
-  const { rate, cpu } = await runWorkload(workload, { scale })
+  const { rate, cpu, shares } = await workloadReport(workload.name, scale)
   const { name, threshold } = workload
   const row: Row = {
     what: `${name}, create to bound`,
@@ -38,8 +36,7 @@ async function workloadRows(workload: Workload, scale: number): Promise<Row[]> {
     ...(threshold && { ratio: rate / threshold }),
     goal: name === 'SchedulingBasic' ? '5,000/s' : threshold ? 'at least 10' : 'not checked there',
   }
-  if (threshold && rate >= 10 * threshold) return [row]
-  const shares = await stageShares((around) => runWorkload(workload, { scale, around }))
+  if (!shares) return [row]
   return [row, { what: '  its CPU by stage', ours: '', peer: '', goal: formatShares(shares) }]
 }
 
