@@ -4,6 +4,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   StorageObjectInUseProtection: [
     'persistentvolumeclaim-protection-controller',
     'persistentvolume-protection-controller',
+    'volumeattributesclass-protection-controller',
   ],
 }
 

@@ -40,6 +40,7 @@ import { taintEvictionController } from './taint-eviction/controller.ts'
 import { tokenCleanerController } from './token-cleaner/controller.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/controller.ts'
 import { volumeAttachmentController } from './volume-attachment/controller.ts'
+import { volumeAttributesClassProtectionController } from './volume-protection/attributes-class.ts'
 import {
   persistentVolumeClaimProtectionController,
   persistentVolumeProtectionController,
@@ -97,6 +98,7 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'persistentvolume-attach-detach-controller': volumeAttachmentController,
   'persistentvolumeclaim-protection-controller': persistentVolumeClaimProtectionController,
   'persistentvolume-protection-controller': persistentVolumeProtectionController,
+  'volumeattributesclass-protection-controller': volumeAttributesClassProtectionController,
   'service-cidr-controller': serviceCIDRController,
   'ip-address-controller': ipAddressController,
   'kube-apiserver-serving-clustertrustbundle-publisher-controller': clusterTrustBundlePublisherController,

@@ -3,6 +3,7 @@ import type { Kind } from '../../api/kind.ts'
 import { configMapKind } from '../../api/kinds/core/config-map.ts'
 import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kind.ts'
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
+import { volumeAttributesClassKind } from '../../api/kinds/storage/volume-attributes-class.ts'
 import { admitted } from './admission.fixture.ts'
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 
@@ -11,6 +12,7 @@ it.each<[kind: Kind, before: string[] | undefined, after: string[] | undefined]>
   [persistentVolumeClaimKind, ['a'], ['a', 'kubernetes.io/pvc-protection']],
   [persistentVolumeClaimKind, ['kubernetes.io/pvc-protection'], ['kubernetes.io/pvc-protection']],
   [persistentVolumeKind, undefined, ['kubernetes.io/pv-protection']],
+  [volumeAttributesClassKind, undefined, ['kubernetes.io/vac-protection']],
   [configMapKind, undefined, undefined],
 ])('finalizers of a new object %#', async (kind, before, after) => {
   const draft = { metadata: { name: 'a', ...(before && { finalizers: before }) } }
