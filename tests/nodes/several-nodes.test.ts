@@ -69,6 +69,25 @@ const rolling = {
   },
 }
 
+/** One pod per node that does nothing. */
+const agents = {
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'agent' },
+  spec: {
+    selector: { matchLabels: { app: 'agent' } },
+    template: {
+      metadata: { labels: { app: 'agent' } },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          { name: 'main', image: 'sampan.local/host', imagePullPolicy: 'IfNotPresent', command: ['sleep', '1000'] },
+        ],
+      },
+    },
+  },
+}
+
 const service = (name: string, spec: object) => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -84,6 +103,13 @@ const services = [
   service('sticky', { sessionAffinity: 'ClientIP' }),
   service('rolling', { selector: { app: 'rolling' } }),
 ]
+
+interface NodeFacts {
+  readonly metadata: { readonly name: string }
+  readonly spec: { readonly taints?: unknown; readonly unschedulable?: boolean }
+  readonly status: { readonly conditions: readonly object[] }
+}
+const IS_READY = expect.objectContaining({ type: 'Ready', status: 'True' })
 
 describe.each(['host-gw', 'vxlan'])('%s', (network) => {
   asRoot('two nodes', () => {
@@ -104,6 +130,39 @@ describe.each(['host-gw', 'vxlan'])('%s', (network) => {
       for (let i = 0; i < count; i++) answers.add((await ask()).split(' ')[0]!)
       return [...answers].sort()
     }
+
+    test('both nodes are ready and take any pod', async () => {
+      const nodes = JSON.parse(await machine.kubectl('get', 'nodes', '-o', 'json')) as { items: NodeFacts[] }
+      expect(nodes.items.map(({ metadata, spec }) => [metadata.name, spec.taints ?? [], spec.unschedulable])).toEqual([
+        ['node-1', [], undefined],
+        ['node-2', [], undefined],
+      ])
+      for (const { status } of nodes.items) expect(status.conditions).toContainEqual(IS_READY)
+    })
+
+    test.runIf(network === 'host-gw')(
+      'a DaemonSet rolls back without touching pods that were not changed',
+      async () => {
+        const pods = async () => {
+          const list = JSON.parse(await machine.kubectl('get', 'pods', '-l', 'app=agent', '-o', 'json'))
+          const items = list.items as { metadata: { uid: string }; spec: { containers: { image: string }[] } }[]
+          return new Map(items.map(({ metadata, spec }) => [metadata.uid, spec.containers[0]!.image]))
+        }
+        await machine.apply(agents)
+        await machine.kubectl('rollout', 'status', 'daemonset/agent', '--timeout=60s')
+        const before = await pods()
+        await machine.kubectl('set', 'image', 'daemonset/agent', 'main=127.0.0.1:9/missing')
+        const during = await eventually(pods, (now) => [...now.values()].includes('127.0.0.1:9/missing'))
+        const untouched = [...during.keys()].filter((uid) => before.has(uid))
+        expect(untouched).toHaveLength(1)
+        await machine.kubectl('rollout', 'undo', 'daemonset/agent')
+        await machine.kubectl('rollout', 'status', 'daemonset/agent', '--timeout=60s')
+        const after = await pods()
+        expect([...after.values()]).toEqual(['sampan.local/host', 'sampan.local/host'])
+        expect([...after.keys()].filter((uid) => before.has(uid))).toEqual(untouched)
+        await machine.kubectl('delete', 'daemonset', 'agent')
+      },
+    )
 
     test('a pod reaches a pod of the other node with its own address', async () => {
       const ips = (
