@@ -96,9 +96,10 @@ const withResources = (container: Container, resources: Resources): Container =>
   return { ...container, resources: { ...others, ...resources } }
 }
 
-const computeOf = ({ requests, limits }: ResourceRequirements = {}): Resources => ({
-  ...(requests && { requests }),
-  ...(limits && { limits }),
+/** An empty list is none: the API drops it. */
+const computeOf = ({ requests = {}, limits = {} }: ResourceRequirements = {}): Resources => ({
+  ...(Object.keys(requests).length > 0 && { requests }),
+  ...(Object.keys(limits).length > 0 && { limits }),
 })
 
 const allocatedBefore = ({ resources, allocatedResources: requests }: ContainerStatus): Resources =>
