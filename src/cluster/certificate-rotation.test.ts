@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -13,7 +13,7 @@ import { openMemoryStore } from '../store/embedded.ts'
 import { rotateCertificates } from './certificate-rotation.ts'
 import { loadCertificates } from './certificates.ts'
 import { hasNodeCredentials, writeNodeCredentials } from './local-nodes/credentials.ts'
-import { nodeKubeconfigPath } from './node-settings.ts'
+import { nodeKubeconfigPath, servingCertificatePath } from './node-settings.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
@@ -106,6 +106,13 @@ test('credentials of a node are kept while they are young and lead to the cluste
   expect(await hasNodeCredentials(options, clock.now() + 100 * DAY)).toBe(false)
   expect(await hasNodeCredentials({ ...options, server: 'https://10.0.0.9:6443' }, clock.now())).toBe(false)
   expect(await hasNodeCredentials({ ...options, address: '10.0.0.3' }, clock.now())).toBe(false)
+  for (const path of [servingCertificatePath(dir), nodeKubeconfigPath(dir, 'cluster-dns')]) {
+    await writeNodeCredentials(options)
+    writeFileSync(path, 'torn')
+    expect(await hasNodeCredentials(options, clock.now())).toBe(false)
+  }
+  await writeNodeCredentials(options)
+  expect(await hasNodeCredentials(options, clock.now())).toBe(true)
   const others = await loadCertificates({ clock, serverNames: ['localhost'] })
   expect(await hasNodeCredentials({ ...options, certificates: others }, clock.now())).toBe(false)
 })

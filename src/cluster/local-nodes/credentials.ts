@@ -33,24 +33,32 @@ const KEPT_SHARE = 0.75
  */
 export async function hasNodeCredentials(options: NodeCredentialOptions, now: number): Promise<boolean> {
   const { address, dataDir, server, certificates } = options
-  const texts = await Promise.all(
-    [nodeKubeconfigPath(dataDir, 'kubelet'), servingCertificatePath(dataDir)].map((path) =>
-      readFile(path, 'utf8').catch(() => ''),
-    ),
-  )
-  const [kubeconfig = '', serving = ''] = texts
-  const client = /client-certificate-data: (\S+)/.exec(kubeconfig)?.[1]
-  const isOfCluster = kubeconfig.includes(`server: ${server}\n`) && kubeconfig.includes(base64(certificates.ca.cert))
-  if (!isOfCluster || !client || serving === '') return false
-  const isYoung = ({ validFrom, validTo }: X509Certificate) =>
-    Date.parse(validTo) - now > (Date.parse(validTo) - Date.parse(validFrom)) * KEPT_SHARE
-  const server509 = new X509Certificate(serving)
-  return (
-    isYoung(new X509Certificate(Buffer.from(client, 'base64'))) &&
-    isYoung(server509) &&
-    server509.checkIP(address) !== undefined
-  )
+  const read = (path: string) => readFile(path, 'utf8').catch(() => '')
+  const isGood = (pem: string | Buffer, fits = (_: X509Certificate) => true) => {
+    const certificate = readCertificate(pem)
+    return certificate !== undefined && isYoung(certificate, now) && fits(certificate)
+  }
+  const ca = base64(certificates.ca.cert)
+  const leadsHere = (kubeconfig: string) => kubeconfig.includes(`server: ${server}\n`) && kubeconfig.includes(ca)
+  for (const user of Object.keys(NODE_USERS) as NodeUser[]) {
+    const kubeconfig = await read(nodeKubeconfigPath(dataDir, user))
+    const client = /client-certificate-data: (\S+)/.exec(kubeconfig)?.[1]
+    if (!client || !leadsHere(kubeconfig) || !isGood(Buffer.from(client, 'base64'))) return false
+  }
+  const hasCa = (await read(clusterCaPath(dataDir))) !== ''
+  return hasCa && isGood(await read(servingCertificatePath(dataDir)), (one) => one.checkIP(address) !== undefined)
 }
+
+function readCertificate(pem: string | Buffer): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}
+
+const isYoung = ({ validFrom, validTo }: X509Certificate, now: number) =>
+  Date.parse(validTo) - now > (Date.parse(validTo) - Date.parse(validFrom)) * KEPT_SHARE
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
