@@ -213,7 +213,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     async listen({ host, port, tls }) {
       const authenticated = { ...router, authenticator: security.authentication.authenticator(tls.clientCa) }
       const proxyCa = options.authentication?.requestHeader?.ca
-      const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, (exchange) => {
+      const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, clock, (exchange) => {
         requestMetrics.observe(exchange, () => route(authenticated, exchange))
       })
       listeners.push(listener)

@@ -68,9 +68,9 @@ export class AuditedExchange implements Exchange {
     return bytes
   }
 
-  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void | Promise<void> {
     this.audit.responseBody(status, headers, body)
-    this.#inner.send(status, headers, body)
+    return this.#inner.send(status, headers, body)
   }
 
   open(status: number, headers: ResponseHeaders): ResponseStream {

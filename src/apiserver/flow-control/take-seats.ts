@@ -1,11 +1,11 @@
 import type { Exchange } from '../http/exchange.ts'
 import type { RequestInfo, ResourceInfo } from '../http/request-info.ts'
 import type { UserInfo } from '../identity.ts'
-import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { Flow } from './flow.ts'
 import type { FlowControl } from './flow-control.ts'
 import type { FlowRequest } from './matching.ts'
+import { seatsOf } from './seats.ts'
 
 export interface SeatRequest {
   readonly exchange: Exchange
@@ -17,8 +17,6 @@ export interface SeatRequest {
 
 /** These go on for as long as somebody looks at them, and cost next to nothing meanwhile. */
 const LONG_RUNNING = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
-/** A list of more objects than this takes another seat. */
-const OBJECTS_PER_SEAT = 100
 
 const VERBS: Readonly<Record<string, readonly [one: string, all: string] | undefined>> = {
   GET: ['get', 'list'],
@@ -44,7 +42,7 @@ export function withSeats(
     : { verb: exchange.method.toLowerCase(), path }
   const flow = control.classify(request.user, asked)
   exchange.answerHeaders = flow.headers
-  const width = asked.verb === 'list' && info.isResource ? listWidth(control, feed, flow, info, query) : 1
+  const width = info.isResource ? Math.min(seatsOf(asked.verb, info, query, feed), control.maxWidth(flow)) : 1
   const waiting = control.begin(flow, width, () => exchange.signal)
   const run =
     asked.verb === 'watch'
@@ -98,12 +96,4 @@ export function resourceVerb(method: string, info: ResourceInfo, query: string):
   const verb = info.name === '' ? verbs[1] : verbs[0]
   if (info.watchPath && (verb === 'get' || verb === 'list')) return 'watch'
   return verb === 'list' && query !== '' && WATCH.test(query) ? 'watch' : verb
-}
-
-function listWidth(control: FlowControl, feed: CacheFeed, flow: Flow, info: ResourceInfo, query: string): number {
-  const stored = feed.loaded(storagePrefix({ group: info.group, plural: info.resource }))?.size ?? 0
-  const limit = Number(/(?:^|&)limit=(\d+)/.exec(query)?.[1] ?? 0)
-  const objects = limit > 0 ? Math.min(limit, stored) : stored
-  if (objects <= OBJECTS_PER_SEAT) return 1
-  return Math.min(Math.ceil(objects / OBJECTS_PER_SEAT), control.maxWidth(flow))
 }

@@ -21,7 +21,7 @@ async function readLate(sends: (stream: ClientHttp2Stream) => void): Promise<str
     request.on('error', () => {})
     sends(request)
     const [stream, headers] = await arrived
-    const exchange = new Http2Exchange(stream, headers)
+    const exchange = new Http2Exchange(stream, headers, systemClock)
     await sleep(LATER_MS)
     return String(await exchange.readBody(systemClock))
   } finally {

@@ -6,6 +6,8 @@ import { type ApiError, badRequest, requestTooLarge, timeout } from '../../api/m
 import type { Clock } from '../../base/clock.ts'
 import type { Upgrade } from '../../client/remote-command.ts'
 import type { UserInfo } from '../identity.ts'
+import { isLarge, writeLarge } from './large-body.ts'
+import { PacedWriter } from './paced-writer.ts'
 
 /** Larger bodies are refused: no object may be bigger than the store takes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -35,7 +37,8 @@ export interface Exchange {
   whenStarted: (() => void) | undefined
   /** The whole body; a client that does not send it in time is refused. */
   readBody(clock: Clock): Promise<Buffer>
-  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void
+  /** The promise of a large body resolves when it is on its way, or nobody waits for it any more. */
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void | Promise<void>
   /** Begins an answer of unknown length. */
   open(status: number, headers: ResponseHeaders): ResponseStream
   /** The body as it comes, for those who hand it on. */
@@ -58,26 +61,30 @@ export interface ResponseStream {
   end(): void
 }
 
-/** A client that leaves more than this unread is cut off; it can come back and resume. */
+/** A client that leaves more than this unread of what is new is cut off; it can come back and resume. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
-interface Outgoing {
-  write(chunk: Buffer): boolean
-  end(): void
-  readonly writableLength: number
-  readonly writableEnded: boolean
-  readonly destroyed: boolean
-}
+type Outgoing = ServerHttp2Stream | ServerResponse
 
-function responseStream(out: Outgoing): ResponseStream {
+function responseStream(out: Outgoing, connection: object): ResponseStream {
+  let paced: PacedWriter | undefined
+  let mostUnread = MAX_UNREAD_BYTES
+  const unread = () => out.writableLength + (paced?.waitingBytes ?? 0)
   return {
     write(chunk) {
       if (out.destroyed || out.writableEnded) return true
-      out.write(chunk)
-      return out.writableLength <= MAX_UNREAD_BYTES
+      // The state at the beginning of a watch may be larger than the limit, and nobody is slow because of that.
+      if (unread() === 0) mostUnread = MAX_UNREAD_BYTES + chunk.length
+      if (isLarge(chunk.length)) paced ??= new PacedWriter(out, connection)
+      // What comes after a large chunk waits for it.
+      if (paced && (isLarge(chunk.length) || !paced.isIdle)) paced.write(chunk)
+      else out.write(chunk)
+      return unread() <= mostUnread
     },
     end() {
-      if (!out.destroyed && !out.writableEnded) out.end()
+      if (out.destroyed || out.writableEnded) return
+      if (paced && !paced.isIdle) paced.end()
+      else out.end()
     },
   }
 }
@@ -114,6 +121,15 @@ function readAll(source: ServerHttp2Stream | IncomingMessage, clock: Clock): Pro
 const parts = (body: Buffer | readonly Buffer[]): readonly Buffer[] => (Array.isArray(body) ? body : [body as Buffer])
 const lengthOf = (chunks: readonly Buffer[]) => chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 
+/** All of it at once. */
+function writeAll(out: Outgoing, chunks: readonly Buffer[]): void {
+  const last = chunks.length - 1
+  if (last > 0) out.cork()
+  for (let i = 0; i < last; i++) out.write(chunks[i])
+  if (last >= 0) out.end(chunks[last])
+  else out.end()
+}
+
 function addHeaders(headers: ResponseHeaders, more: Readonly<Record<string, string>> | undefined): void {
   for (const name in more) headers[name] = more[name]!
 }
@@ -123,13 +139,15 @@ export class Http2Exchange implements Exchange {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly #stream: ServerHttp2Stream
+  readonly #clock: Clock
   status = 0
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
   whenStarted: (() => void) | undefined = undefined
   #gone: AbortController | undefined
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, clock: Clock) {
     this.#stream = stream
+    this.#clock = clock
     this.headers = headers
     this.method = headers[':method'] as string
     this.url = headers[':path'] as string
@@ -154,18 +172,18 @@ export class Http2Exchange implements Exchange {
     return readAll(this.#stream, clock)
   }
 
-  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void | Promise<void> {
     const stream = this.#stream
     this.status = status
     if (stream.destroyed || stream.headersSent) return
     const chunks = parts(body)
+    const length = lengthOf(chunks)
     addHeaders(headers, this.answerHeaders)
     headers[':status'] = status
-    headers['content-length'] = lengthOf(chunks)
+    headers['content-length'] = length
     stream.respond(headers)
-    for (let i = 0; i < chunks.length - 1; i++) stream.write(chunks[i])
-    if (chunks.length > 0) stream.end(chunks[chunks.length - 1])
-    else stream.end()
+    if (isLarge(length) && stream.session) return writeLarge(stream, stream.session, chunks, this.#clock)
+    writeAll(stream, chunks)
   }
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
@@ -173,7 +191,7 @@ export class Http2Exchange implements Exchange {
     addHeaders(headers, this.answerHeaders)
     headers[':status'] = status
     if (!this.#stream.destroyed) this.#stream.respond(headers)
-    return responseStream(this.#stream)
+    return responseStream(this.#stream, this.#stream.session ?? this.#stream)
   }
 
   get body(): Readable {
@@ -194,6 +212,7 @@ export class Http1Exchange implements Exchange {
   readonly headers: IncomingHttpHeaders
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #clock: Clock
   status = 0
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
   whenStarted: (() => void) | undefined = undefined
@@ -201,8 +220,9 @@ export class Http1Exchange implements Exchange {
 
   readonly takeOver: (() => Upgrade) | undefined
 
-  constructor(request: IncomingMessage, response: ServerResponse, takeOver?: () => Upgrade) {
+  constructor(request: IncomingMessage, response: ServerResponse, clock: Clock, takeOver?: () => Upgrade) {
     this.#request = request
+    this.#clock = clock
     this.#response = response
     this.takeOver = takeOver
     this.method = request.method!
@@ -229,18 +249,19 @@ export class Http1Exchange implements Exchange {
     return readAll(this.#request, clock)
   }
 
-  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void {
+  send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void | Promise<void> {
     const response = this.#response
     this.status = status
     if (response.destroyed || response.headersSent) return
     const chunks = parts(body)
+    const length = lengthOf(chunks)
     addHeaders(headers, this.answerHeaders)
-    headers['content-length'] = lengthOf(chunks)
+    headers['content-length'] = length
     // An unread body would be taken for the next request.
     if (!this.#request.complete) headers.connection = 'close'
     response.writeHead(status, headers)
-    for (const chunk of chunks) response.write(chunk)
-    response.end()
+    if (isLarge(length)) return writeLarge(response, this.#request.socket, chunks, this.#clock)
+    writeAll(response, chunks)
   }
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
@@ -248,7 +269,7 @@ export class Http1Exchange implements Exchange {
     addHeaders(headers, this.answerHeaders)
     this.#response.writeHead(status, headers)
     this.#response.flushHeaders()
-    return responseStream(this.#response)
+    return responseStream(this.#response, this.#request.socket)
   }
 
   get body(): Readable {
@@ -262,14 +283,14 @@ export class Http1Exchange implements Exchange {
 }
 
 /** A request for another protocol. As long as nobody takes it over it is answered like any other, and closed. */
-export function upgradeExchange(request: IncomingMessage, socket: TLSSocket, head: Buffer): Exchange {
+export function upgradeExchange(request: IncomingMessage, socket: TLSSocket, head: Buffer, clock: Clock): Exchange {
   // Such connections may be silent for hours; one whose client vanished shall not stay for ever.
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
   const response = new ServerResponse(request)
   response.assignSocket(socket)
   response.shouldKeepAlive = false
   response.on('finish', () => socket.end())
-  const exchange: Http1Exchange = new Http1Exchange(request, response, () => {
+  const exchange: Http1Exchange = new Http1Exchange(request, response, clock, () => {
     response.detachSocket(socket)
     exchange.status = 101
     return { request, socket, head }

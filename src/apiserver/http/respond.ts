@@ -60,7 +60,7 @@ async function sendCompressed(
 ): Promise<void> {
   headers['content-encoding'] = 'gzip'
   headers.vary = 'Accept-Encoding'
-  exchange.send(status, headers, await compress(body, { level: constants.Z_BEST_SPEED }))
+  await exchange.send(status, headers, await compress(body, { level: constants.Z_BEST_SPEED }))
 }
 
 function acceptsGzip(exchange: Exchange): boolean {

@@ -4,7 +4,7 @@ import { Turns } from './turns.ts'
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 it('begins a few at once, then each connection by turns, each in its own order', async () => {
-  const turns = new Turns<object>()
+  const turns = new Turns<object>(8)
   const begun: string[] = []
   const [flood, other, third] = [{}, {}, {}]
   for (let i = 0; i < 100; i++) turns.take(flood, () => begun.push(`flood ${i}`))
@@ -22,7 +22,7 @@ it('begins a few at once, then each connection by turns, each in its own order',
 })
 
 it('a request that comes alone never waits', async () => {
-  const turns = new Turns<object>()
+  const turns = new Turns<object>(8)
   const begun: number[] = []
   for (let i = 0; i < 40; i++) {
     turns.take({}, () => begun.push(i))

@@ -1,23 +1,24 @@
-/** How many requests are begun before other connections are looked at again. */
-const PER_TURN = 8
-
 /**
- * Connections take turns. One that sends hundreds of requests at once would have all of them served before the next
- * connection is even read: seats of priority levels do not help there, since most requests end in the turn they began.
- * So only a few are begun in a turn of the event loop, and what waits is taken from each connection by turns.
+ * Connections take turns: only so much is begun in a turn of the event loop, and what waits is taken from each
+ * connection by turns.
  */
 export class Turns<Connection extends object> {
   /** In the order in which connections come to their turn. */
   readonly #waiting = new Map<Connection, (() => void)[]>()
+  readonly #perTurn: number
   #begun = 0
   #isTurnComing = false
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn
+  }
 
   /** Begins now if there is room, as it is almost always, or when the connection has its turn. */
   take(connection: Connection, begin: () => void): void {
     this.#expectTurn()
     const queue = this.#waiting.get(connection)
     if (queue !== undefined) queue.push(begin)
-    else if (this.#waiting.size > 0 || this.#begun >= PER_TURN) this.#waiting.set(connection, [begin])
+    else if (this.#waiting.size > 0 || this.#begun >= this.#perTurn) this.#waiting.set(connection, [begin])
     else {
       this.#begun++
       begin()
@@ -35,7 +36,7 @@ export class Turns<Connection extends object> {
     this.#begun = 0
     if (this.#waiting.size === 0) return
     this.#expectTurn()
-    while (this.#begun < PER_TURN) {
+    while (this.#begun < this.#perTurn) {
       const begin = this.#next()
       if (begin === undefined) return
       this.#begun++

@@ -22,6 +22,7 @@ export interface Subscription {
 /** All objects of one resource, in key order, with those who watch them. Fed by `CacheFeed`, synchronously. */
 export class ResourceCache {
   readonly prefix: string
+  #bytes = 0
   readonly #objects = new Map<string, CachedObject>()
   readonly #keys = new KeyIndex()
   readonly #log: EventLog
@@ -46,6 +47,11 @@ export class ResourceCache {
 
   get size(): number {
     return this.#objects.size
+  }
+
+  /** What its objects weigh, on average. */
+  get averageBytes(): number {
+    return this.#bytes / Math.max(1, this.#objects.size)
   }
 
   get watcherCount(): number {
@@ -131,12 +137,18 @@ export class ResourceCache {
   }
 
   #put(object: CachedObject): void {
-    if (!this.#objects.has(object.key)) this.#keys.add(object.key)
+    const previous = this.#objects.get(object.key)
+    if (!previous) this.#keys.add(object.key)
+    this.#bytes += object.bytes.length - (previous?.bytes.length ?? 0)
     this.#objects.set(object.key, object)
   }
 
   #remove(key: string): void {
-    if (this.#objects.delete(key)) this.#keys.delete(key)
+    const previous = this.#objects.get(key)
+    if (!previous) return
+    this.#bytes -= previous.bytes.length
+    this.#objects.delete(key)
+    this.#keys.delete(key)
   }
 
   /** Others may write the same key at the same time: only equal bytes mean the same. */

@@ -1,0 +1,41 @@
+import type { OutgoingMessage } from 'node:http'
+import type { Writable } from 'node:stream'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { PacedWriter } from './paced-writer.ts'
+
+/** Larger bodies than this take turns. */
+const LARGE_BYTES = 64 * 1024
+/** Who does not take a piece in this time does not read: nobody shall wait for that. */
+const UNREAD_MS = 1000
+
+export const isLarge = (bytes: number) => bytes > LARGE_BYTES
+
+/**
+ * Writes a large body in pieces, and ends the answer. Resolves when the last piece is on its way, or its client has gone
+ * or does not read; to one that goes on reading the rest is sent all the same.
+ */
+export function writeLarge(
+  out: Writable | OutgoingMessage,
+  connection: object,
+  chunks: readonly Buffer[],
+  clock: Clock,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let timer: Timer | undefined
+    const finish = () => {
+      timer?.cancel()
+      resolve()
+    }
+    const writer = new PacedWriter(out, connection, {
+      onWrite() {
+        timer = clock.after(UNREAD_MS, resolve).unref()
+      },
+      onWritten() {
+        timer?.cancel()
+        if (writer.waitingBytes === 0) resolve()
+      },
+    })
+    out.once('close', finish)
+    writer.end(...chunks)
+  })
+}

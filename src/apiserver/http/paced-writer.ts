@@ -1,0 +1,101 @@
+import type { OutgoingMessage } from 'node:http'
+import type { Writable } from 'node:stream'
+import { Turns } from './turns.ts'
+
+/** Smaller ones cost a list of some megabytes twice the CPU: a client's window comes back in parts of a few KB. */
+export const PIECE_BYTES = 256 * 1024
+/** Encrypting a megabyte is a matter of milliseconds, as are the few requests that are begun in a turn. */
+const PIECES_PER_TURN = 4
+
+/** There is one event loop, and so one order, for what all connections have to send. */
+const turns = new Turns(PIECES_PER_TURN)
+
+/** Who is told what becomes of the pieces. */
+export interface PieceListener {
+  onWrite?(): void
+  onWritten?(): void
+}
+
+/**
+ * Writes piece by piece, the connections taking turns: whole lists of hundreds of requests, encrypted one after the
+ * other, would keep everybody else waiting for as long. A piece is written when the one before it is on its way, so a
+ * client that does not read holds up nobody.
+ */
+export class PacedWriter {
+  readonly #out: Writable | OutgoingMessage
+  readonly #connection: object
+  readonly #listener: PieceListener
+  #queue: Buffer[] = []
+  #waitingBytes = 0
+  #isBusy = false
+  #isEnding = false
+
+  constructor(out: Writable | OutgoingMessage, connection: object, listener: PieceListener = {}) {
+    this.#out = out
+    this.#connection = connection
+    this.#listener = listener
+  }
+
+  /** What has not been written yet. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
+  get isIdle(): boolean {
+    return !this.#isBusy
+  }
+
+  write(...chunks: readonly Buffer[]): void {
+    for (const chunk of chunks) {
+      this.#queue.push(chunk)
+      this.#waitingBytes += chunk.length
+    }
+    this.#takeTurn()
+  }
+
+  end(...chunks: readonly Buffer[]): void {
+    this.#isEnding = true
+    this.write(...chunks)
+  }
+
+  #takeTurn(): void {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    turns.take(this.#connection, () => this.#writePiece())
+  }
+
+  #writePiece(): void {
+    const out = this.#out
+    if (out.destroyed || out.writableEnded) return
+    const piece = this.#nextPiece()
+    const last = piece.pop()
+    this.#listener.onWrite?.()
+    // The few bytes before and after the items of a list go with the piece beside them.
+    out.cork()
+    for (const part of piece) out.write(part)
+    if (last) out.write(last, (error) => this.#written(error))
+    if (this.#isEnding && this.#waitingBytes === 0) out.end()
+    out.uncork()
+  }
+
+  #written(error: Error | null | undefined): void {
+    this.#listener.onWritten?.()
+    this.#isBusy = false
+    if (!error && this.#waitingBytes > 0) this.#takeTurn()
+    else if (!error && this.#isEnding && !this.#out.writableEnded) this.#out.end()
+  }
+
+  #nextPiece(): Buffer[] {
+    const piece: Buffer[] = []
+    let room = PIECE_BYTES
+    while (room > 0 && this.#queue.length > 0) {
+      const chunk = this.#queue[0]!
+      piece.push(chunk.subarray(0, room))
+      if (chunk.length <= room) this.#queue.shift()
+      else this.#queue[0] = chunk.subarray(room)
+      room -= Math.min(room, chunk.length)
+    }
+    this.#waitingBytes -= PIECE_BYTES - room
+    return piece
+  }
+}
