@@ -98,6 +98,7 @@ const service = (name: string, spec: object) => ({
 const services = [
   service('everywhere', {}),
   service('here', { internalTrafficPolicy: 'Local' }),
+  service('nearby', { trafficDistribution: 'PreferSameNode' }),
   service('outside', { type: 'NodePort', ports: [{ port: 80, targetPort: PORT, nodePort: NODE_PORT }] }),
   service('balanced', { type: 'LoadBalancer' }),
   service('sticky', { sessionAffinity: 'ClientIP' }),
@@ -183,6 +184,13 @@ describe.each(['host-gw', 'vxlan'])('%s', (network) => {
     test.each(['node-1', 'node-2'])('internalTrafficPolicy Local keeps %s to itself', async (node) => {
       const ip = await clusterIP('here')
       expect(await nodesAnswering(() => machine.onNode(node, ...curl(`http://${ip}`)), 8)).toEqual([node])
+    })
+
+    test.each(['node-1', 'node-2'])('trafficDistribution PreferSameNode keeps %s to itself', async (node) => {
+      const ip = await clusterIP('nearby')
+      // Hints come with the slices, which follow the pods.
+      const answers = () => nodesAnswering(() => machine.onNode(node, ...curl(`http://${ip}`)), 8)
+      await eventually(answers, (nodes) => String(nodes) === node)
     })
 
     test('a node port answers on every node, from outside', async () => {
