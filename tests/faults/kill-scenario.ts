@@ -1,7 +1,11 @@
 /** Pods for a node that is killed over and over: some stay for ever, some come, do their work and go. */
 import type { Container, PodSpec } from '../../src/api/generated/core-v1.ts'
+import { mapsOwners } from '../container-runtime/builtin-under-test.ts'
 
 const IMAGE = 'sampan.local/host'
+
+/** How many pods never end, and how many containers they have. */
+export const STEADY = mapsOwners() ? { pods: 7, containers: 8 } : { pods: 6, containers: 7 }
 
 /** Every start of a container leaves a line in a file of its pod's name, outside of the pod. */
 export class KillScenario {
@@ -26,6 +30,9 @@ export class KillScenario {
       this.#pod('steady-probes', {
         containers: [stays('main', { startupProbe: probe, readinessProbe: probe, livenessProbe: probe })],
       }),
+      ...(mapsOwners()
+        ? [this.#pod('steady-users', { hostUsers: false, containers: [stays('main', { readinessProbe: probe })] })]
+        : []),
       this.#pod('steady-volumes', {
         restartPolicy: 'OnFailure',
         volumes: [

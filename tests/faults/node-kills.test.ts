@@ -14,7 +14,7 @@ import { seededRandom } from '../../src/base/random.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { cgroupsOf, mountsBelow, processesWith } from '../tools/leftovers.ts'
 import { eventually, Machine } from '../tools/machine.ts'
-import { KillScenario } from './kill-scenario.ts'
+import { KillScenario, STEADY } from './kill-scenario.ts'
 
 const KILLS = 100
 const KILLS_PER_WAVE = 10
@@ -41,9 +41,9 @@ asRoot(`${KILLS} kills of a node and its API server`, () => {
     scenario = new KillScenario(marks)
     await machine.up()
     await machine.apply(...scenario.steady())
-    await eventually(pods, (all) => all.length === 6 && all.every(isReady), 60)
+    await eventually(pods, (all) => all.length === STEADY.pods && all.every(isReady), 60)
     steady = new Map((await pods()).flatMap(containerProcesses))
-    expect(steady.size).toBe(7)
+    expect(steady.size).toBe(STEADY.containers)
   })
   afterAll(() => machine?.[Symbol.asyncDispose]())
 
@@ -134,7 +134,7 @@ asRoot(`${KILLS} kills of a node and its API server`, () => {
     const isOver = (pod: Pod) => ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '')
     const all = await eventually(
       pods,
-      (found) => found.every((pod) => isOver(pod) || isReady(pod)) && found.length === 6 + waves * 5 + 1,
+      (found) => found.every((pod) => isOver(pod) || isReady(pod)) && found.length === STEADY.pods + waves * 5 + 1,
       90,
     ).catch(async () => {
       throw new Error(`${await kubectl('get', 'pods,events')}\n${machine.logs()}`)

@@ -105,10 +105,12 @@ export class Sandboxes {
 
   async remove(record: SandboxRecord): Promise<void> {
     const { records, cgroups } = this.context
+    const { cgroupParent } = record.config
+    const others = this.values().filter(({ id }) => id !== record.id)
+    // The folder goes last: whoever comes after a kill in between finds it, and goes on.
+    if (!others.some(({ config }) => config.cgroupParent === cgroupParent)) await cgroups.remove(cgroupParent)
     this.all.delete(record.id)
     await removeFolder(records.sandboxFolder(record.id))
-    const shared = this.values().some(({ config }) => config.cgroupParent === record.config.cgroupParent)
-    if (!shared) await cgroups.remove(record.config.cgroupParent)
   }
 
   private save(record: SandboxRecord): void {
@@ -122,7 +124,7 @@ export class Sandboxes {
     endPause(folder)
     await network.detach(id).catch(() => {})
     await unmountSandbox(agents, folder)
-    await removeFolder(folder)
     if (config) await cgroups.remove(config.cgroupParent)
+    await removeFolder(folder)
   }
 }
