@@ -10,9 +10,9 @@ asRoot('the credentials of a node', () => {
   beforeAll(async () => {
     node = await ConformanceNode.up()
     await node.apply(pod('web', sh('sleep 1000')))
-    await node.until('web', isReady)
-  }, 120_000)
-  afterAll(() => node?.[Symbol.asyncDispose](), 120_000)
+    await node.until('web', isReady, 120)
+  }, 240_000)
+  afterAll(() => node?.[Symbol.asyncDispose](), 240_000)
 
   const kubeconfig = () => `${node.machine.dataDir}/nodes/node-1/pki/kubelet.kubeconfig`
   const written = () => statSync(kubeconfig()).mtimeMs
