@@ -68,6 +68,8 @@ export class SpliceLoop {
   readonly #listeners = new Map<string, Listening>()
   readonly #listenerOf = new Map<number, Listening>()
   readonly #dials = new Map<number, Dial>()
+  /** Closed when all that epoll told at once was looked at: before, a new socket could get the number of an old event. */
+  readonly #closing: number[] = []
   #connections = 0
   #isStopping = false
 
@@ -102,6 +104,7 @@ export class SpliceLoop {
         else if (this.#peer[fd] !== -1) this.#happened(fd, events)
       }
       if (this.#dials.size > 0) this.#endLateDials()
+      for (const fd of this.#closing.splice(0)) this.#call.close(fd)
     }
   }
 
@@ -162,7 +165,7 @@ export class SpliceLoop {
     this.#listeners.delete(id)
     this.#listenerOf.delete(listening.fd)
     this.#watched[listening.fd] = -1
-    this.#call.close(listening.fd)
+    this.#closing.push(listening.fd)
   }
 
   /** Not blocking, and without delay: accepted sockets inherit that of their listener. */
@@ -229,7 +232,7 @@ export class SpliceLoop {
     const dial = this.#dials.get(upstream)!
     this.#dials.delete(upstream)
     this.#forget(upstream)
-    this.#call.close(upstream)
+    this.#closing.push(upstream)
     this.#dial(dial.client, dial.listening, dial.address, dial.attempt + 1)
   }
 
@@ -255,10 +258,13 @@ export class SpliceLoop {
     else if (events & HUP) this.#hungUp(fd)
   }
 
-  /** A client that hangs up before there is an endpoint has nobody to tell. */
+  /**
+   * A client that hangs up before there is an endpoint has nobody to tell. One whose bytes are waited for again since
+   * epoll told this will be told of once more, with them.
+   */
   #hungUp(fd: number): void {
     if (this.#dials.has(this.#peer[fd]!)) this.#end(fd, false)
-    else this.#mute(fd)
+    else if (!(this.#watched[fd]! & 1)) this.#mute(fd)
   }
 
   #connected(upstream: number): void {
@@ -366,9 +372,9 @@ export class SpliceLoop {
     for (const upstream of [fd, other]) this.#dials.delete(upstream)
     this.#forget(fd)
     this.#forget(other)
-    this.#call.close(fd)
+    this.#closing.push(fd)
     if (isReset) this.#reset(other)
-    else this.#call.close(other)
+    else this.#closing.push(other)
     this.#connections--
   }
 
@@ -377,7 +383,7 @@ export class SpliceLoop {
     this.#scratch.writeInt32LE(1, 192)
     this.#scratch.writeInt32LE(0, 196)
     this.#call.setsockopt(fd, 1, 13, this.#scratchAt + 192, 8)
-    this.#call.close(fd)
+    this.#closing.push(fd)
   }
 
   #forget(fd: number): void {
