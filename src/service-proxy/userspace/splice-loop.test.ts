@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EndpointTurns } from './endpoint-turns.ts'
+import { Epoll } from './epoll.ts'
 import { PipePool } from './pipe-pool.ts'
 import type { RelayMessage } from './relay.ts'
 import type { SpliceCalls } from './splice-calls.ts'
@@ -42,8 +43,8 @@ class ScriptedKernel {
     }
     return new SpliceLoop({
       calls,
+      epoll: new Epoll(calls, 12),
       pipes: new PipePool(calls),
-      eventBytes: 12,
       wakeFd: WAKE,
       takeMessage: () => this.messages.shift(),
       answer: () => {},

@@ -3,15 +3,15 @@
  * The text of this class is run in a worker, so it is whole in itself: types are all that it imports.
  */
 import type { EndpointTurns } from './endpoint-turns.ts'
+import type { Epoll } from './epoll.ts'
 import type { PipePool } from './pipe-pool.ts'
 import type { RelayAnswer, RelayListener, RelayMessage, RelayTarget, RelayTargets } from './relay.ts'
 import type { SpliceCalls } from './splice-calls.ts'
 
 export interface SpliceLoopOptions {
   readonly calls: SpliceCalls
+  readonly epoll: Epoll
   readonly pipes: PipePool
-  /** 12 on x64, where it is packed, 16 elsewhere. */
-  readonly eventBytes: number
   /** Readable when there are messages. */
   readonly wakeFd: number
   readonly takeMessage: () => RelayMessage | undefined
@@ -39,25 +39,21 @@ interface Dial {
 export class SpliceLoop {
   static readonly DIAL_TIMEOUTS_MS = [250, 500, 1000, 2000]
   static readonly MOST_FDS = 1 << 16
+  static readonly IN = 1
+  static readonly OUT = 4
   static readonly BUFFER = 1 << 16
   static readonly PIPE = 1 << 20
-  static readonly EVENTS = 256
 
   readonly #options: SpliceLoopOptions
   readonly #call: SpliceCalls['call']
-  readonly #epoll: number
-  readonly #events: DataView
-  readonly #eventsAt: number
-  readonly #control: DataView
-  readonly #controlAt: number
+  readonly #epoll: Epoll
   readonly #scratch: Buffer
   readonly #scratchAt: number
   readonly #buffer: Buffer
   readonly #bufferAt: number
-  /** By descriptor: the other side, what is known (1: ended, 2: dialling, 4: its end was told), what epoll watches. */
+  /** By descriptor: the other side, what is known (1: ended, 2: dialling, 4: its end was told). */
   readonly #peer = new Int32Array(SpliceLoop.MOST_FDS).fill(-1)
   readonly #state = new Uint8Array(SpliceLoop.MOST_FDS)
-  readonly #watched = new Int32Array(SpliceLoop.MOST_FDS).fill(-1)
   /** Full buffers in a row: from some on it is worth a pipe. */
   readonly #bulk = new Uint8Array(SpliceLoop.MOST_FDS)
   readonly #pipeOut = new Int32Array(SpliceLoop.MOST_FDS)
@@ -76,52 +72,32 @@ export class SpliceLoop {
   constructor(options: SpliceLoopOptions) {
     this.#options = options
     this.#call = options.calls.call
+    this.#epoll = options.epoll
     const memory = (size: number) => {
       const bytes = Buffer.from(new ArrayBuffer(size))
       return [bytes, options.calls.addressOf(bytes)] as const
     }
-    const view = ([bytes, at]: readonly [Buffer, number]) => [new DataView(bytes.buffer), at] as const
-    ;[this.#events, this.#eventsAt] = view(memory(SpliceLoop.EVENTS * 16))
-    ;[this.#control, this.#controlAt] = view(memory(128))
     ;[this.#scratch, this.#scratchAt] = memory(256)
     ;[this.#buffer, this.#bufferAt] = memory(SpliceLoop.BUFFER)
-    this.#epoll = this.#call.epoll_create1(0o2000000)
-    this.#watch(options.wakeFd, 1)
+    this.#epoll.watch(options.wakeFd, SpliceLoop.IN)
   }
 
   /** Until it is told to stop and the last connection has ended. */
   run(): void {
-    const { eventBytes, wakeFd } = this.#options
+    const { wakeFd } = this.#options
     while (!this.#isStopping || this.#connections > 0) {
       const wait = this.#dials.size > 0 ? 20 : 500
-      const count = this.#call.epoll_wait(this.#epoll, this.#eventsAt, SpliceLoop.EVENTS, wait)
+      const count = this.#epoll.wait(wait)
       for (let i = 0; i < count; i++) {
-        const events = this.#events.getUint32(i * eventBytes, true)
-        const fd = this.#events.getInt32(i * eventBytes + eventBytes - 8, true)
+        const fd = this.#epoll.fdOf(i)
         const listening = this.#listenerOf.get(fd)
         if (fd === wakeFd) this.#takeMessages()
         else if (listening) this.#accept(listening)
-        else if (this.#peer[fd] !== -1) this.#happened(fd, events)
+        else if (this.#peer[fd] !== -1) this.#happened(fd, this.#epoll.eventsOf(i))
       }
       if (this.#dials.size > 0) this.#endLateDials()
       for (const fd of this.#closing.splice(0)) this.#call.close(fd)
     }
-  }
-
-  #watch(fd: number, events: number): void {
-    if (this.#watched[fd] === events) return
-    const op = this.#watched[fd] === -1 ? 1 : 3
-    this.#watched[fd] = events
-    this.#control.setUint32(0, events, true)
-    this.#control.setInt32(this.#options.eventBytes - 8, fd, true)
-    this.#call.epoll_ctl(this.#epoll, op, fd, this.#controlAt)
-  }
-
-  /** A side that has hung up would be reported for ever; it is watched again when there is room for its bytes. */
-  #mute(fd: number): void {
-    if (this.#watched[fd] === -1) return
-    this.#watched[fd] = -1
-    this.#call.epoll_ctl(this.#epoll, 2, fd, this.#controlAt)
   }
 
   #takeMessages(): void {
@@ -155,7 +131,7 @@ export class SpliceLoop {
     const listening = { id, fd, family, turns: this.#options.createTurns({ endpoints, affinityMs }) }
     this.#listeners.set(id, listening)
     this.#listenerOf.set(fd, listening)
-    this.#watch(fd, 1)
+    this.#epoll.watch(fd, SpliceLoop.IN)
     this.#options.answer({ id, port })
   }
 
@@ -164,7 +140,7 @@ export class SpliceLoop {
     if (!listening) return
     this.#listeners.delete(id)
     this.#listenerOf.delete(listening.fd)
-    this.#watched[listening.fd] = -1
+    this.#epoll.forget(listening.fd)
     this.#closing.push(listening.fd)
   }
 
@@ -208,8 +184,8 @@ export class SpliceLoop {
       this.#bulk[client] = this.#bulk[upstream] = 0
       const deadline = this.#options.now() + timeouts[Math.min(attempt, timeouts.length - 1)]!
       this.#dials.set(upstream, { client, listening, address, attempt, deadline })
-      this.#watch(upstream, 4)
-      this.#watch(client, 0)
+      this.#epoll.watch(upstream, SpliceLoop.OUT)
+      this.#epoll.watch(client, 0)
       return
     }
     this.#reset(client)
@@ -242,7 +218,8 @@ export class SpliceLoop {
   }
 
   #happened(fd: number, events: number): void {
-    const [IN, OUT, ERR, HUP] = [1, 4, 8, 16]
+    const { IN, OUT } = SpliceLoop
+    const [ERR, HUP] = [8, 16]
     if (this.#state[fd]! & 2) {
       if (events & (ERR | HUP)) this.#nextEndpoint(fd)
       else if (events & OUT) this.#connected(fd)
@@ -264,14 +241,14 @@ export class SpliceLoop {
    */
   #hungUp(fd: number): void {
     if (this.#dials.has(this.#peer[fd]!)) this.#end(fd, false)
-    else if (!(this.#watched[fd]! & 1)) this.#mute(fd)
+    else if (!this.#epoll.isWatchedFor(fd, SpliceLoop.IN)) this.#epoll.mute(fd)
   }
 
   #connected(upstream: number): void {
     this.#dials.delete(upstream)
     this.#state[upstream] = 0
-    this.#watch(upstream, 1)
-    this.#watch(this.#peer[upstream]!, 1)
+    this.#epoll.watch(upstream, SpliceLoop.IN)
+    this.#epoll.watch(this.#peer[upstream]!, SpliceLoop.IN)
     this.#pump(this.#peer[upstream]!)
   }
 
@@ -299,8 +276,8 @@ export class SpliceLoop {
     const bytes = Buffer.from(new ArrayBuffer(count - sent))
     this.#buffer.copy(bytes, 0, sent, count)
     this.#pending.set(from, { bytes, at: this.#options.calls.addressOf(bytes), from: 0 })
-    this.#watch(from, this.#watched[from]! & ~1)
-    this.#watch(to, this.#watched[to] === -1 ? 4 : this.#watched[to]! | 4)
+    this.#epoll.watchNoMore(from, SpliceLoop.IN)
+    this.#epoll.watchAlso(to, SpliceLoop.OUT)
   }
 
   #pumpByPipe(from: number): void {
@@ -318,8 +295,8 @@ export class SpliceLoop {
       }
       if (!this.#drainPipe(from, to)) {
         if (this.#inPipe[from]! >= SpliceLoop.PIPE / 2 || this.#state[from]! & 1)
-          this.#watch(from, this.#watched[from]! & ~1)
-        this.#watch(to, this.#watched[to] === -1 ? 4 : this.#watched[to]! | 4)
+          this.#epoll.watchNoMore(from, SpliceLoop.IN)
+        this.#epoll.watchAlso(to, SpliceLoop.OUT)
         return
       }
       if (this.#state[from]! & 1) {
@@ -349,9 +326,9 @@ export class SpliceLoop {
       if (rest.from < rest.bytes.length) return
       this.#pending.delete(from)
     } else if (!this.#drainPipe(from, to)) return
-    this.#watch(to, this.#watched[to]! & ~4)
+    this.#epoll.watchNoMore(to, SpliceLoop.OUT)
     if (this.#state[from]! & 1) this.#tellEnd(from)
-    else this.#watch(from, this.#watched[from] === -1 ? 1 : this.#watched[from]! | 1)
+    else this.#epoll.watchAlso(from, SpliceLoop.IN)
   }
 
   /** All of this direction is delivered: the other side hears of the end. When both did, it is over. */
@@ -364,7 +341,7 @@ export class SpliceLoop {
       return
     }
     this.#call.shutdown(to, 1)
-    if (this.#watched[from] !== -1) this.#watch(from, this.#watched[from]! & ~1)
+    this.#epoll.watchNoMore(from, SpliceLoop.IN)
   }
 
   #end(fd: number, isReset: boolean): void {
@@ -379,7 +356,7 @@ export class SpliceLoop {
   }
 
   #reset(fd: number): void {
-    this.#watched[fd] = -1
+    this.#epoll.forget(fd)
     this.#scratch.writeInt32LE(1, 192)
     this.#scratch.writeInt32LE(0, 196)
     this.#call.setsockopt(fd, 1, 13, this.#scratchAt + 192, 8)
@@ -389,7 +366,7 @@ export class SpliceLoop {
   #forget(fd: number): void {
     this.#peer[fd] = -1
     this.#state[fd] = 0
-    this.#watched[fd] = -1
+    this.#epoll.forget(fd)
     this.#pending.delete(fd)
     if (this.#pipeIn[fd] === 0) return
     this.#options.pipes.give([this.#pipeOut[fd]!, this.#pipeIn[fd]!], this.#inPipe[fd] === 0)

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { NetworkNamespace } from '../../linux/network-namespace.ts'
 import { EndpointTurns } from './endpoint-turns.ts'
+import { Epoll } from './epoll.ts'
 import { NodeRelay } from './node-relay.ts'
 import { PipePool } from './pipe-pool.ts'
 import type { Relay, RelayListener, RelayTargets } from './relay.ts'
@@ -56,6 +57,7 @@ const epollProgram = (loop: typeof SpliceLoop | typeof UdpLoop) => `
 const { parentPort, receiveMessageOnPort, workerData } = require('node:worker_threads')
 const spliceCalls = ${spliceCalls.toString()}
 const EndpointTurns = ${EndpointTurns.toString()}
+const Epoll = ${Epoll.toString()}
 const PipePool = ${PipePool.toString()}
 const ${loop.name} = ${loop.toString()}
 const now = () => performance.now()
@@ -64,8 +66,8 @@ if (workerData.namespace !== undefined && calls.call.setns(workerData.namespace,
   throw new Error('setns: errno ' + calls.errno())
 new ${loop.name}({
   calls,
+  epoll: new Epoll(calls, workerData.eventBytes),
   pipes: new PipePool(calls),
-  eventBytes: workerData.eventBytes,
   wakeFd: workerData.wakeFd,
   takeMessage: () => receiveMessageOnPort(parentPort)?.message,
   answer: (answer) => parentPort.postMessage(answer),

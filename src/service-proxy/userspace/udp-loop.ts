@@ -32,7 +32,6 @@ interface Listening {
 export class UdpLoop {
   static readonly IDLE_MS = 2000
   static readonly MOST_FLOWS = 4096
-  static readonly EVENTS = 256
   static readonly PACKET = 1 << 16
   static readonly BATCH = 32
   /** Batches that one listener may bring before the others have their turn. */
@@ -45,9 +44,6 @@ export class UdpLoop {
 
   readonly #options: SpliceLoopOptions
   readonly #call: SpliceLoopOptions['calls']['call']
-  readonly #epoll: number
-  readonly #events: Buffer
-  readonly #eventsAt: number
   readonly #scratch: Buffer
   readonly #scratchAt: number
   /** A slot for each packet of a batch: struct mmsghdr to receive and to send, address, struct iovec, and the bytes. */
@@ -70,22 +66,20 @@ export class UdpLoop {
       const bytes = Buffer.from(new ArrayBuffer(size))
       return [bytes, options.calls.addressOf(bytes)] as const
     }
-    ;[this.#events, this.#eventsAt] = memory(UdpLoop.EVENTS * 16)
     ;[this.#scratch, this.#scratchAt] = memory(256)
     ;[this.#slots, this.#slotsAt] = memory(UdpLoop.BYTES + UdpLoop.BATCH * UdpLoop.PACKET)
     this.#words = new Uint32Array(this.#slots.buffer)
     for (let i = 0; i < UdpLoop.BATCH; i++) this.#lay(i)
     this.#free(UdpLoop.BATCH)
-    this.#epoll = this.#call.epoll_create1(0o2000000)
     this.#watch(options.wakeFd)
   }
 
   run(): void {
-    const { eventBytes, wakeFd } = this.#options
+    const { epoll, wakeFd } = this.#options
     while (!this.#isStopping) {
-      const count = this.#call.epoll_wait(this.#epoll, this.#eventsAt, UdpLoop.EVENTS, 500)
+      const count = epoll.wait(500)
       for (let i = 0; i < count; i++) {
-        const fd = this.#events.readInt32LE(i * eventBytes + eventBytes - 8)
+        const fd = epoll.fdOf(i)
         const flow = this.#flowOf.get(fd)
         const listening = flow ? undefined : this.#listenerOf.get(fd)
         if (flow) this.#back(flow)
@@ -139,9 +133,8 @@ export class UdpLoop {
   }
 
   #watch(fd: number): void {
-    this.#scratch.writeUInt32LE(1, 192)
-    this.#scratch.writeInt32LE(fd, 192 + this.#options.eventBytes - 8)
-    this.#call.epoll_ctl(this.#epoll, 1, fd, this.#scratchAt + 192)
+    const IN = 1
+    this.#options.epoll.watch(fd, IN)
   }
 
   #takeMessages(): void {
@@ -193,7 +186,7 @@ export class UdpLoop {
     for (const flow of listening.flows.values()) this.#endFlow(flow)
     this.#listeners.delete(id)
     this.#listenerOf.delete(listening.fd)
-    this.#call.close(listening.fd)
+    this.#closeWatched(listening.fd)
   }
 
   #forward(listening: Listening): void {
@@ -298,7 +291,12 @@ export class UdpLoop {
     flow.isOver = true
     flow.listening.flows.delete(flow.client)
     this.#flowOf.delete(flow.fd)
-    this.#call.close(flow.fd)
+    this.#closeWatched(flow.fd)
+  }
+
+  #closeWatched(fd: number): void {
+    this.#options.epoll.forget(fd)
+    this.#call.close(fd)
   }
 
   #sweep(): void {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answersInOrder } from './progress.ts'
+import type { Write } from '../store.ts'
+import { answersInOrder, progressByMarker } from './progress.ts'
 
 describe('progress answers come in order', () => {
   const versions: [string, boolean][] = [
@@ -16,4 +17,25 @@ describe('progress answers come in order', () => {
     ['', false],
   ]
   it.each(versions)('%s: %s', (version, expected) => expect(answersInOrder(version)).toBe(expected))
+})
+
+describe('progress by a marker', () => {
+  it('is written once more for those who asked while one was under way', async () => {
+    const writes: Write[] = []
+    const done: (() => void)[] = []
+    const progress = progressByMarker((write) => {
+      writes.push(write)
+      return new Promise<void>((resolve) => done.push(resolve))
+    })
+    const finishNext = async () => {
+      done.shift()!()
+      await new Promise(setImmediate)
+    }
+    progress.request('/a/', undefined)
+    await finishNext()
+    // The marker is being removed: those who ask now are not answered by it.
+    for (let i = 0; i < 3; i++) progress.request('/a/', undefined)
+    while (done.length > 0) await finishNext()
+    expect(writes.map(({ value }) => (value ? 'put' : 'delete'))).toEqual(['put', 'delete', 'put', 'delete'])
+  })
 })

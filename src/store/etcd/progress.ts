@@ -32,17 +32,24 @@ export const progressByAnswer: ProgressRequests = {
 
 /** Before those releases: a key written into the prefix comes back behind everything before it, and is removed again. */
 export function progressByMarker(commit: (write: Write) => Promise<unknown>): ProgressRequests {
-  const underWay = new Set<string>()
-  return {
-    request(prefix) {
-      if (underWay.has(prefix)) return
-      underWay.add(prefix)
-      const key = markerOf(prefix)
-      commit({ key, value: Buffer.alloc(0) })
-        .then(() => commit({ key }))
-        .catch(() => {})
-        .finally(() => underWay.delete(prefix))
-    },
-    arrived: () => {},
+  /** The prefixes whose marker is under way, and whether somebody asked again since it was written. */
+  const underWay = new Map<string, { again: boolean }>()
+  const request = (prefix: string): void => {
+    const earlier = underWay.get(prefix)
+    if (earlier) {
+      earlier.again = true
+      return
+    }
+    const now = { again: false }
+    underWay.set(prefix, now)
+    const key = markerOf(prefix)
+    commit({ key, value: Buffer.alloc(0) })
+      .then(() => commit({ key }))
+      .catch(() => {})
+      .finally(() => {
+        underWay.delete(prefix)
+        if (now.again) request(prefix)
+      })
   }
+  return { request, arrived: () => {} }
 }
