@@ -48,7 +48,9 @@ const ignore = () => {}
 
 function readyAnswers({ seed, serial }: BatchedOptions, hits: Float64Array) {
   const table = new AnswerTable({ seed, size: BUFFER_SIZE, hits })
-  const scratch = Buffer.alloc(BUFFER_SIZE)
+  const memory = new ArrayBuffer(BUFFER_SIZE)
+  const scratch = Buffer.from(memory)
+  const words = new Uint32Array(memory)
   const tell = (change: TableChange) => {
     if ('keep' in change) table.set(change.keep, change.packets, change.slot)
     else if ('drop' in change) table.delete(change.drop)
@@ -57,7 +59,7 @@ function readyAnswers({ seed, serial }: BatchedOptions, hits: Float64Array) {
   const ready = (packet: Buffer): Buffer | undefined => {
     if (packet.length > BUFFER_SIZE) return undefined
     packet.copy(scratch)
-    const length = table.answer(scratch, 0, packet.length, serial())
+    const length = table.answer({ bytes: scratch, words }, 0, packet.length, serial())
     // A copy: the packet is sent later than now.
     return length === 0 ? undefined : Buffer.from(scratch.subarray(0, length))
   }

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type * as Koffi from 'koffi'
-import type { AnswerTable } from './answer-table.ts'
+import type { AnswerTable, PacketMemory } from './answer-table.ts'
 import type { LoopData, SlowQuery, TableChange } from './worker-messages.ts'
 
 /**
@@ -13,8 +13,8 @@ export class BatchLoop {
   readonly #port: MessagePort
   readonly #takeMessage: (port: MessagePort) => { message: TableChange } | undefined
   readonly #numbers: Int32Array
+  readonly #memory: PacketMemory
   readonly #bytes: Uint8Array
-  /** The same memory as 32-bit numbers. */
   readonly #words: Uint32Array
   readonly #receive: (flags: number) => number
   readonly #send: (first: number, count: number) => number
@@ -39,6 +39,7 @@ export class BatchLoop {
     const memory = new ArrayBuffer(batch * (64 + 16 + 32 + bufferSize))
     this.#bytes = new Uint8Array(memory)
     this.#words = new Uint32Array(memory)
+    this.#memory = { bytes: this.#bytes, words: this.#words }
     const { receive, send, base } = this.#calls(worker.koffi)
     this.#lay(new DataView(memory), base)
     this.#receive = (flags) => receive(fd, Number(base), batch, flags, 0)
@@ -112,7 +113,7 @@ export class BatchLoop {
     for (let i = 0; i < count; i++) {
       const at = batch * 112 + i * bufferSize
       const length = this.#words[i * 16 + 14]!
-      const size = this.#table.answer(this.#bytes, at, length, serial)
+      const size = this.#table.answer(this.#memory, at, length, serial)
       if (size > 0) {
         this.#words[batch * 16 + i * 4 + 2] = size
         continue
