@@ -8,7 +8,7 @@ import { formatTime } from '../../api/meta/time.ts'
 import { type Controller, type ControllerContext, ownKey, type ReconcileQueue, watch } from '../controller.ts'
 import { podsByNode } from '../pods-by-node.ts'
 import { NodeHealth, silentConditions } from './health.ts'
-import { desiredTaints, evictingTaint, hasEvictingTaint, readyStatus, taintsOf } from './taints.ts'
+import { desiredTaints, evictingTaint, hasEvictingTaint, readyStatus, taintsOf, withTaints } from './taints.ts'
 import { Zones } from './zones.ts'
 
 const LEASE_NAMESPACE = 'kube-node-lease'
@@ -84,8 +84,7 @@ export function nodeLifecycleController(context: ControllerContext): Controller 
     const turn = wanted !== undefined && !isTainted ? zones.turnIn(name, clock.now()) : 0
     const evicting = turn === 0 && !zones.isAllDown ? wanted : undefined
     const taints = desiredTaints(node, evicting, formatTime(clock.now()))
-    if (taints !== taintsOf(node))
-      await client.resource(nodeKind).update({ ...node, spec: { ...node.spec, taints: [...taints] } })
+    if (taints !== taintsOf(node)) await client.resource(nodeKind).update({ ...node, spec: withTaints(node, taints) })
     return turn
   }
 

@@ -37,6 +37,12 @@ const NO_TAINTS: readonly Taint[] = []
 
 export const taintsOf = (node: Node): readonly Taint[] => node.spec?.taints ?? NO_TAINTS
 
+/** The node's spec with these taints; none is no field, not an empty list. */
+export function withTaints({ spec }: Node, taints: readonly Taint[]): NonNullable<Node['spec']> {
+  const { taints: _, ...others } = spec ?? {}
+  return taints.length > 0 ? { ...others, taints: [...taints] } : others
+}
+
 /** The taints a node should have; the same array if it has them. `evicting` is the NoExecute taint to carry, if any. */
 export function desiredTaints(node: Node, evicting: string | undefined, now: string): readonly Taint[] {
   const known = taintsOf(node)
