@@ -89,8 +89,12 @@ export function readRecord<T>(folder: string, name: string): T | undefined {
 export const renameRecord = (folder: string, from: string, to: string) =>
   renameSync(path.join(folder, `${from}.json`), path.join(folder, `${to}.json`))
 
-/** By another thread: a busy disk takes tens of milliseconds for a folder. */
-export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true })
+/**
+ * By another thread: a busy disk takes tens of milliseconds for a folder. Tried again if it is not empty: a shim may just
+ * be writing down how its container ended.
+ */
+export const removeFolder = (folder: string) =>
+  rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 })
 
 /** Another one after every start of the machine: what ran before does not run now. */
 export function currentBootId(): string {
