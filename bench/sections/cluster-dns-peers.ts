@@ -67,11 +67,11 @@ ${data}remote-control:
 
 const GO_LIBRARIES = '/usr/share/gocode'
 
-/** Undefined where there is no Go, or not the library (Debian's golang-github-miekg-dns-dev). */
+/** Undefined where there is no Go, Debian's own first, or not the library (Debian's golang-github-miekg-dns-dev). */
 export async function miekgDns(folder: string, names: readonly ServiceName[]): Promise<DnsServer | undefined> {
   const program = path.join(import.meta.dirname, 'miekg-server')
   const source = path.resolve(import.meta.dirname, '..', '..', 'bench', 'cluster-dns', 'miekg-server.go')
-  const go = ['/usr/local/go/bin/go', '/usr/bin/go'].find((file) => existsSync(file))
+  const go = ['/usr/bin/go', '/usr/local/go/bin/go'].find((file) => existsSync(file))
   if (!go || !existsSync(path.join(GO_LIBRARIES, 'src', 'github.com', 'miekg', 'dns'))) return undefined
   if (!existsSync(program)) {
     const env = { ...process.env, GO111MODULE: 'off', GOPATH: GO_LIBRARIES, GOFLAGS: '' }

@@ -13,8 +13,9 @@ const MANY = 10_000
 const GOALS: Readonly<Record<string, string>> = {
   dnsmasq: 'at least 1.3',
   unbound: 'at least 1.2',
-  'a bare Go server on miekg/dns': 'at least 4',
 }
+/** As the proof of concept was measured: with names that are there. */
+const GOALS_OF_NAMES: Readonly<Record<string, string>> = { ...GOALS, 'a bare Go server on miekg/dns': 'at least 4' }
 
 export const clusterDnsSection: Section = {
   name: 'cluster-dns',
@@ -30,8 +31,14 @@ export const clusterDnsSection: Section = {
       if (go) servers.push(go)
       await pause(1000)
       return [
-        ...(await compare(servers, queryFile(folder, 'same', names, false), quick, 'names that are there')),
-        ...(await compare(servers, queryFile(folder, 'mix', names, true), quick, 'the mix of ndots:5')),
+        ...(await compare(
+          servers,
+          queryFile(folder, 'same', names, false),
+          quick,
+          'names that are there',
+          GOALS_OF_NAMES,
+        )),
+        ...(await compare(servers, queryFile(folder, 'mix', names, true), quick, 'the mix of ndots:5', GOALS)),
       ]
     } finally {
       for (const server of servers) await server[Symbol.asyncDispose]()
@@ -53,7 +60,13 @@ function queryFile(folder: string, file: string, names: readonly ServiceName[], 
 }
 
 /** All take turns, so that what else the machine does meets all. */
-async function compare(servers: readonly DnsServer[], queries: string, quick: boolean, what: string): Promise<Row[]> {
+async function compare(
+  servers: readonly DnsServer[],
+  queries: string,
+  quick: boolean,
+  what: string,
+  goals: Readonly<Record<string, string>>,
+): Promise<Row[]> {
   const costs = new Map(servers.map((server) => [server.what, [] as number[]]))
   for (const server of servers) await load(server, queries, ['-n', '1'])
   for (let round = 0; round < (quick ? 1 : 5); round++) {
@@ -71,7 +84,7 @@ async function compare(servers: readonly DnsServer[], queries: string, quick: bo
       ours: us(ours),
       peer: us(cost),
       ratio: cost / ours,
-      goal: GOALS[peer] ?? '',
+      goal: goals[peer] ?? '',
     }
   })
 }
