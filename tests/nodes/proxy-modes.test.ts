@@ -1,4 +1,6 @@
-/** A whole cluster in each of the other proxy modes: names, Services, node ports and affinity. */
+/** A whole cluster in each proxy mode, as programs of others see it: curl, dig, dnsperf, iperf3, nft, iptables-save. */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
 import { eventually, Machine } from '../tools/machine.ts'
@@ -40,19 +42,52 @@ const service = (name: string, spec: object) => ({
   spec: { selector: labels, ports: [{ port: 80, targetPort: PORT }], ...spec },
 })
 
+/** A server for iperf3 needs TCP and UDP at one port. */
+const iperfLabels = { app: 'iperf' }
+const iperf = [
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'iperf', labels: iperfLabels },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: 'iperf',
+          image: 'sampan.local/host',
+          command: ['iperf3', '--server'],
+          readinessProbe: { tcpSocket: { port: 5201 }, periodSeconds: 1 },
+        },
+      ],
+    },
+  },
+  service('iperf', {
+    selector: iperfLabels,
+    ports: ['TCP', 'UDP'].map((protocol) => ({ name: protocol.toLowerCase(), protocol, port: 5201 })),
+  }),
+]
+
+/** What shows that the mode is in force, and where. */
+const RULES: Readonly<Record<string, readonly [command: readonly [string, ...string[]], expected: string]>> = {
+  nftables: [['nft', 'list', 'ruleset'], 'default/who'],
+  iptables: [['iptables-save'], '"default/who cluster IP"'],
+  userspace: [['nft', 'list', 'ruleset'], 'sampan-userspace'],
+}
+
 const services = [
   service('who', { type: 'NodePort', ports: [{ port: 80, targetPort: PORT, nodePort: NODE_PORT }] }),
   service('sticky', { sessionAffinity: 'ClientIP' }),
 ]
 
-describe.each(['iptables', 'userspace'])('%s', (mode) => {
+describe.each(['nftables', 'iptables', 'userspace'])('%s', (mode) => {
   asRoot('a cluster', () => {
     let machine: Machine
     beforeAll(async () => {
       machine = new Machine()
       await machine.up('--nodes', '2', '--proxy-mode', mode)
-      await machine.apply(deployment, ...services)
+      await machine.apply(deployment, ...services, ...iperf)
       await machine.kubectl('rollout', 'status', 'deployment/who', '--timeout=90s')
+      await machine.kubectl('wait', '--for=condition=Ready', 'pod/iperf', '--timeout=60s')
     }, 150_000)
     afterAll(() => machine?.[Symbol.asyncDispose](), 120_000)
 
@@ -69,11 +104,8 @@ describe.each(['iptables', 'userspace'])('%s', (mode) => {
     }
 
     test('the rules are those of the mode', async () => {
-      const rules =
-        mode === 'iptables'
-          ? await machine.onNode('node-1', 'iptables-save')
-          : await machine.onNode('node-1', 'nft', 'list', 'ruleset')
-      expect(rules).toContain(mode === 'iptables' ? '"default/who cluster IP"' : 'sampan-userspace')
+      const [command, expected] = RULES[mode]!
+      expect(await machine.onNode('node-1', ...command)).toContain(expected)
     })
 
     test.each(['node-1', 'node-2'])('%s reaches all pods by cluster IP', async (node) => {
@@ -92,12 +124,29 @@ describe.each(['iptables', 'userspace'])('%s', (mode) => {
       expect(await answering(() => machine.onNode('node-1', ...curl(`http://${ip}`)), 12)).toHaveLength(1)
     })
 
-    test('names are resolved through the Service of DNS', async () => {
-      const ip = await clusterIP('who')
-      const script = `const r = new (require('node:dns').promises.Resolver)(); r.setServers(['10.96.0.10']); r.resolve4('who.default.svc.cluster.local').then(console.log)`
-      for (const node of ['node-1', 'node-2']) {
-        expect(await machine.onNode(node, process.execPath, '-e', script)).toContain(ip)
-      }
+    test.each(['node-1', 'node-2'])('dig and dnsperf on %s are answered through the Service of DNS', async (node) => {
+      const dig = (...question: string[]) => machine.onNode(node, 'dig', '+short', '@10.96.0.10', ...question)
+      expect(await dig('who.default.svc.cluster.local')).toBe(`${await clusterIP('who')}\n`)
+      expect(await dig('SRV', '_https._tcp.kubernetes.default.svc.cluster.local')).toBe(
+        '0 100 443 kubernetes.default.svc.cluster.local.\n',
+      )
+      const questions = path.join(machine.dataDir, 'questions')
+      writeFileSync(questions, 'who.default.svc.cluster.local A\nmissing.default.svc.cluster.local A\n')
+      const report = await machine.onNode(node, 'dnsperf', '-s', '10.96.0.10', '-d', questions, '-n', '500')
+      expect(report).toMatch(/Queries completed: +1000 /)
+      expect(report).toMatch(/NOERROR 500 .*NXDOMAIN 500 /)
+    })
+
+    test.each([
+      ['to the pod', [], 'sum_received'],
+      ['from the pod', ['--reverse'], 'sum_received'],
+      ['by UDP', ['--udp', '--bitrate', '5M'], 'sum'],
+    ])('iperf3 measures through a Service: %s', async (_, options, sum) => {
+      const ip = await clusterIP('iperf')
+      const report = await machine.onNode('node-2', 'iperf3', '-c', ip, '--time', '1', '--json', ...options)
+      const { end } = JSON.parse(report) as { end: Record<string, { bytes: number; lost_percent?: number }> }
+      expect(end[sum]!.bytes).toBeGreaterThan(100_000)
+      expect(end[sum]!.lost_percent ?? 0).toBeLessThan(10)
     })
 
     test('a pod that goes is left out at once', async () => {
