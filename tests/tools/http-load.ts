@@ -1,4 +1,4 @@
-/** Clients that ask without a pause, in a process of their own: by new connections and by kept ones. */
+/** Clients that ask all the time, in a process of their own: by new connections and by kept ones. */
 import type { ChildProcess } from 'node:child_process'
 import path from 'node:path'
 import type { Machine } from './machine.ts'
