@@ -76,11 +76,13 @@ export const NFTABLES = [
   `	chain cluster-ip-3 {
 		ip saddr != @pod-cidrs jump mark-for-masquerade
 		dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 3 map @endpoints
+		dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints
 	}
 `,
   `	chain nodeport-3 {
 		jump mark-for-masquerade
 		dnat ip to meta l4proto . th dport . numgen random mod 3 map @nodeport-endpoints
+		dnat ip to meta l4proto . th dport . numgen random mod 1 map @nodeport-endpoints
 	}
 `,
   `	chain services {

@@ -29,25 +29,23 @@ const LOCAL_OFFSET = 0x10000
 const AFFINITY_CLIENTS = 65_536
 const NAME_OF_PREFIX: Readonly<Record<FrontendKind, string>> = { address: 'lb', nodeport: 'nodeport-lb' }
 
-/** `dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 3 map @endpoints` */
+/**
+ * `dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 3 map @endpoints`. A packet that chose a number just
+ * before the last endpoint went finds nothing there, and takes the first.
+ */
 export function numberedBalancer(layout: Layout, kind: FrontendKind, scope: Scope, count: number): Balancer {
   const key = kind === 'address' ? frontendKey(layout) : nodePortKey()
   const number = kind === 'address' ? layout.words + 2 : 2
   const address = number + 1
-  const rules = [
+  const offset = scope === 'local' ? { offset: LOCAL_OFFSET } : {}
+  const toOneOf = (modulus: number) =>
     rule([
       ...key,
-      {
-        expr: 'number',
-        mode: 'random',
-        modulus: count,
-        ...(scope === 'local' && { offset: LOCAL_OFFSET }),
-        to: number,
-      },
+      { expr: 'number', mode: 'random', modulus, ...offset, to: number },
       { expr: 'map', set: kind === 'address' ? 'endpoints' : 'nodeport-endpoints', from: 0, to: address },
       { expr: 'nat', type: 'destination', family: layout.table.family as 'ip', address, port: address + layout.words },
-    ]),
-  ]
+    ])
+  const rules = count > 1 ? [toOneOf(count), toOneOf(1)] : [toOneOf(1)]
   const name = `${NAME_OF_PREFIX[kind]}${scope === 'local' ? '-local' : ''}-${count}`
   return { suffix: String(count), rules, chain: { name, rules } }
 }
@@ -108,14 +106,16 @@ export function stickyBalancer(layout: Layout, port: ServicePort, scope: Scope, 
       goto(endpointChainName(hash, endpoint)),
     ]),
   )
-  const anyOf = rule(
-    [
-      { expr: 'number', mode: 'random', modulus: slots[scope].length, to: 0 },
-      { expr: 'verdict-map', set: name, from: 0 },
-    ],
-    port.name,
-  )
-  const chain = { name, rules: [...known, anyOf], isOwn: true }
+  const toOneOf = (modulus: number) =>
+    rule(
+      [
+        { expr: 'number', mode: 'random', modulus, to: 0 },
+        { expr: 'verdict-map', set: name, from: 0 },
+      ],
+      port.name,
+    )
+  const count = slots[scope].length
+  const chain = { name, rules: [...known, toOneOf(count), ...(count > 1 ? [toOneOf(1)] : [])], isOwn: true }
   return { suffix: name, rules: [rule([goto(name)], port.name)], chain }
 }
 
