@@ -96,12 +96,13 @@ export class NftablesBackend implements ServiceProxyBackend {
     table: PortSource,
     changed: ReadonlySet<ServicePortKey>,
   ): Promise<void> {
-    const transaction = new NftTransaction()
+    const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
     for (const [family, ruleset] of rulesets) {
       const changes: [ServicePortKey, ServicePort | undefined][] = []
       for (const key of changed) if (key.endsWith(family)) changes.push([key, table.get(key)])
-      if (changes.length > 0) ruleset.change(changes, transaction)
+      if (changes.length > 0) ruleset.change(changes, transaction, ahead)
     }
+    await this.#commit(ahead)
     await this.#commit(transaction)
   }
 

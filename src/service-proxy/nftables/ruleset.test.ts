@@ -204,6 +204,19 @@ describe('a ruleset', () => {
     expect(await baseChains(port(2, plain))).toEqual(always)
   })
 
+  test.each([false, true])('chains are there before anything leads to them (sticky: %s)', (affinity) => {
+    const ruleset = new Ruleset(layoutOf('IPv4'), node)
+    ruleset.load([port(0, { ...plain, affinity })])
+    const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
+    const changed = port(0, { ...plain, affinity, endpoints: [2, 3, 5, 7, 9] })
+    ruleset.change([[changed.key, changed]], transaction, ahead)
+    const operations = (of: NftTransaction) => new Set(of.operations.map(({ op }) => op))
+    expect(operations(ahead)).toContain('add-chain')
+    expect(operations(ahead)).not.toContain('add-elements')
+    expect(operations(transaction)).toContain('add-elements')
+    expect(operations(transaction)).not.toContain('add-chain')
+  })
+
   test('a change of one endpoint is a few elements, whatever else there is', () => {
     const layout = layoutOf('IPv4')
     const ruleset = new Ruleset(layout, node)

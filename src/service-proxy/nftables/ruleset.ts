@@ -51,8 +51,16 @@ export class Ruleset {
     ])
   }
 
-  /** Takes the new state of ports (undefined: gone) and appends what that means for the kernel. */
-  change(changes: Iterable<readonly [ServicePortKey, ServicePort | undefined]>, transaction: NftTransaction): void {
+  /**
+   * Takes the new state of ports (undefined: gone) and appends what that means for the kernel. New chains may be made
+   * `ahead`, before anything leads to them: a packet on its way through the rules while others come into force keeps to the
+   * old rules, among which a new chain is empty, but finds the new elements, which lead to it.
+   */
+  change(
+    changes: Iterable<readonly [ServicePortKey, ServicePort | undefined]>,
+    transaction: NftTransaction,
+    ahead = transaction,
+  ): void {
     const elements = new ElementChanges(this.#shared)
     const touched: Rendered[] = []
     const added: Rendered[] = []
@@ -70,7 +78,7 @@ export class Ruleset {
     for (const rendered of added) elements.add(rendered.elements)
     for (const rendered of added) this.#retain(rendered)
     for (const rendered of touched) this.#release(rendered)
-    this.#append(transaction, [...touched, ...added], elements)
+    this.#append(transaction, ahead, [...touched, ...added], elements)
   }
 
   /** Takes all ports of a table at once, into an empty ruleset, and gives everything that should stand in the kernel. */
@@ -144,7 +152,12 @@ export class Ruleset {
     for (const { name } of sets) this.#sets.get(name)!.uses--
   }
 
-  #append(transaction: NftTransaction, rendered: readonly Rendered[], elements: ElementChanges): void {
+  #append(
+    transaction: NftTransaction,
+    ahead: NftTransaction,
+    rendered: readonly Rendered[],
+    elements: ElementChanges,
+  ): void {
     const { table } = this.layout
     const chains = touchedOf(
       this.#chains,
@@ -156,12 +169,12 @@ export class Ruleset {
     )
     const goneChains = chains.filter(({ uses }) => uses === 0)
     const goneSets = sets.filter(({ uses }) => uses === 0)
-    for (const one of sets) if (one.uses > 0 && !one.isLive) transaction.addSet(one.object)
+    for (const one of sets) if (one.uses > 0 && !one.isLive) ahead.addSet(one.object)
     for (const one of chains) {
       const { name, base } = one.object
-      if (one.uses > 0 && !one.isLive) transaction.addChain({ table, name, ...(base && { base }) })
+      if (one.uses > 0 && !one.isLive) ahead.addChain({ table, name, ...(base && { base }) })
     }
-    for (const one of chains) if (one.uses > 0) this.#writeRules(transaction, one)
+    for (const one of chains) if (one.uses > 0) this.#writeRules(one.isLive ? transaction : ahead, one)
     elements.append(transaction, (set) => this.#sets.get(set.name)?.uses === 0)
     for (const one of goneChains) if (one.isLive) transaction.flushChain({ table, name: one.object.name })
     for (const one of goneSets) if (one.isLive) transaction.deleteSet(one.object)
