@@ -129,7 +129,7 @@ export function streamContract(scratch: () => PodScratch, abilities: RuntimeAbil
     test('a terminal of the container: input, output, size', async () => {
       const { start, runtime, exited } = scratch()
       // Some set the size later than they say: until then there is none.
-      const script = 'read line; until stty size 2>/dev/null; do sleep 0.1; done; echo "got $line"; tty'
+      const script = 'read line; until stty size 2>/dev/null | grep 111; do sleep 0.1; done; echo "got $line"; tty'
       const id = await start(sh(script), { stdin: true, tty: true })
       const session = await runtime.attach(id, { stdin: true, stdout: true, tty: true })
       await session.resize({ width: 111, height: 22 })
