@@ -48,20 +48,21 @@ export function podScratch(under: () => RuntimeUnderTest): () => PodScratch {
     const all = cleanups.reverse()
     cleanups = []
     // One that fails must not keep the rest: what is left would disturb the tests after this one.
-    const results = await inTurn(all)
-    for (const result of results) if (result.status === 'rejected') throw result.reason
+    const failures: unknown[] = []
+    for (const cleanup of all) {
+      try {
+        await cleanup()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   })
   return () => {
     const logDirectory = mkdtempSync(path.join(tmpdir(), 'sampan-logs-'))
     cleanups.push(() => rmSync(logDirectory, { recursive: true, force: true }))
     return scratchOf(under(), logDirectory, (cleanup) => cleanups.push(cleanup))
   }
-}
-
-async function inTurn(steps: readonly (() => Promise<unknown> | unknown)[]): Promise<PromiseSettledResult<unknown>[]> {
-  const results: PromiseSettledResult<unknown>[] = []
-  for (const step of steps) results.push(...(await Promise.allSettled([Promise.resolve().then(step)])))
-  return results
 }
 
 function scratchOf(under: RuntimeUnderTest, logDirectory: string, later: (cleanup: () => unknown) => void): PodScratch {

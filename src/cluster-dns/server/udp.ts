@@ -49,8 +49,7 @@ const ignore = () => {}
 function readyAnswers({ seed, serial }: BatchedOptions, hits: Float64Array) {
   const table = new AnswerTable({ seed, size: BUFFER_SIZE, hits })
   const memory = new ArrayBuffer(BUFFER_SIZE)
-  const scratch = Buffer.from(memory)
-  const words = new Uint32Array(memory)
+  const scratch = { bytes: Buffer.from(memory), words: new Uint32Array(memory) }
   const tell = (change: TableChange) => {
     if ('keep' in change) table.set(change.keep, change.packets, change.slot)
     else if ('drop' in change) table.delete(change.drop)
@@ -58,10 +57,10 @@ function readyAnswers({ seed, serial }: BatchedOptions, hits: Float64Array) {
   }
   const ready = (packet: Buffer): Buffer | undefined => {
     if (packet.length > BUFFER_SIZE) return undefined
-    packet.copy(scratch)
-    const length = table.answer({ bytes: scratch, words }, 0, packet.length, serial())
+    packet.copy(scratch.bytes)
+    const length = table.answer(scratch, 0, packet.length, serial())
     // A copy: the packet is sent later than now.
-    return length === 0 ? undefined : Buffer.from(scratch.subarray(0, length))
+    return length === 0 ? undefined : Buffer.from(scratch.bytes.subarray(0, length))
   }
   return { ready, tell }
 }

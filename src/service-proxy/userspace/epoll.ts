@@ -42,7 +42,8 @@ export class Epoll {
   }
 
   watch(fd: number, events: number): void {
-    const before = this.#watched[fd]
+    // Numbers beyond the array are of sockets that are watched once and for all.
+    const before = this.#watched[fd] ?? Epoll.NOT_WATCHED
     if (before === events) return
     this.#watched[fd] = events
     this.#control.setUint32(0, events, true)
