@@ -15,13 +15,15 @@ import type { RenderedChain } from './skeleton.ts'
 
 /**
  * Appends the smallest change that repairs the table: nothing if all is right. Returns false if only a new table helps
- * (`replaceTable`), because a base chain or the shape of a set is another one.
+ * (`replaceTable`), because a base chain or the shape of a set is another one. New chains may be made `ahead`, as in
+ * `Ruleset.change`.
  */
 export function appendDifference(
   nftables: Nftables,
   wanted: RulesetContents,
   actual: NftTableContents,
   transaction: NftTransaction,
+  ahead = transaction,
 ): boolean {
   const { table } = wanted
   const sets = new Map(actual.sets.map((set) => [set.name, set]))
@@ -33,13 +35,14 @@ export function appendDifference(
   const setNames = new Set(wanted.sets.map(({ name }) => name))
   const extraSets = actual.sets.filter(({ name }) => !setNames.has(name))
 
-  for (const set of wanted.sets) if (!sets.has(set.name)) transaction.addSet(set)
-  for (const chain of wanted.chains) if (!chains.has(chain.name)) transaction.addChain(chainOf(table, chain))
+  for (const set of wanted.sets) if (!sets.has(set.name)) ahead.addSet(set)
+  for (const chain of wanted.chains) if (!chains.has(chain.name)) ahead.addChain(chainOf(table, chain))
   const rules = rulesByChain(actual)
   for (const chain of wanted.chains) {
     if (sameRules(rules.get(chain.name) ?? [], chain.rules)) continue
-    if (chains.has(chain.name)) transaction.flushChain({ table, name: chain.name })
-    for (const rule of chain.rules) transaction.addRule({ table, name: chain.name }, rule)
+    const isNew = !chains.has(chain.name)
+    if (!isNew) transaction.flushChain({ table, name: chain.name })
+    for (const rule of chain.rules) (isNew ? ahead : transaction).addRule({ table, name: chain.name }, rule)
   }
   appendElements(nftables, wanted, sets, transaction)
   for (const { name } of extraChains) transaction.flushChain({ table, name })

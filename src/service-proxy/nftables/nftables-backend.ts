@@ -116,7 +116,7 @@ export class NftablesBackend implements ServiceProxyBackend {
       rulesets.set(family, ruleset)
     }
     try {
-      await this.#commit(this.#difference(wanted))
+      for (const transaction of this.#difference(wanted)) await this.#commit(transaction)
     } catch (error) {
       if (!(error instanceof NftError)) throw error
       // Someone changed it at the same time, or in a way that cannot be undone step by step.
@@ -129,20 +129,20 @@ export class NftablesBackend implements ServiceProxyBackend {
     return rulesets
   }
 
-  #difference(wanted: readonly RulesetContents[]): NftTransaction {
+  /** One after the other. */
+  #difference(wanted: readonly RulesetContents[]): readonly NftTransaction[] {
     const nftables = this.#open()
-    const transaction = new NftTransaction()
+    const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
     for (const contents of wanted) {
       const actual = nftables.list(contents.table)
-      const part = new NftTransaction()
-      if (!actual || !appendDifference(nftables, contents, actual, part)) replaceTable(contents, transaction)
-      else for (const operation of part.operations) transaction.operations.push(operation)
+      if (!actual || !appendDifference(nftables, contents, actual, transaction, ahead))
+        replaceTable(contents, transaction)
     }
     for (const table of nftables.tables()) {
       const isWanted = wanted.some((contents) => contents.table.family === table.family)
       if (table.name === this.#tableName && !isWanted) transaction.deleteTable(table)
     }
-    return transaction
+    return [ahead, transaction]
   }
 }
 
