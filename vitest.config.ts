@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SummaryReporter } from './tests/tools/summary-reporter.ts'
 
 export default defineConfig({
   test: {
@@ -11,5 +12,8 @@ export default defineConfig({
     pool: 'threads',
     // Nothing here keeps state between tests, so a worker loads each module once for all of its files.
     isolate: false,
+    // As for the cluster tests: a second failure counts, a first one is told at the end.
+    retry: 1,
+    reporters: ['default', new SummaryReporter()],
   },
 })

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { UnsteadyReporter } from './tests/tools/unsteady-reporter.ts'
+import { SummaryReporter } from './tests/tools/summary-reporter.ts'
 
 /** The tests that start processes: clusters, kubectl, etcd. Run by `npm test`; they need the build. */
 export default defineConfig({
@@ -15,6 +15,6 @@ export default defineConfig({
     env: { XDG_CACHE_HOME: path.resolve('.cache', 'tests') },
     // These share a machine with whatever else runs there. A second failure counts, a first one is told at the end.
     retry: 1,
-    reporters: [process.env.CI ? 'verbose' : 'default', new UnsteadyReporter()],
+    reporters: [process.env.CI ? 'verbose' : 'default', new SummaryReporter()],
   },
 })

@@ -2,6 +2,9 @@
  * npm test: the whole suite, from a fresh clone on. Installs, builds, checks, then the tests that start clusters.
  * Arguments are passed to the cluster tests: `npm test -- kubectl` runs those whose file name has that word.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import { build, buildGenerated } from './build.mjs'
 import { CHECKS } from './check.mjs'
 import { ensureDependencies, ensurePrograms } from './setup.mjs'
@@ -19,7 +22,14 @@ try {
   process.exit(1)
 }
 
+/** The suites write here what failed; said again at the end, where it is found. */
+const summaries = mkdtempSync(path.join(os.tmpdir(), 'sampan-test-'))
+process.env.TEST_SUMMARY = path.join(summaries, 'summary')
+writeFileSync(process.env.TEST_SUMMARY, '')
+
 const checks = filters.length > 0 ? [] : CHECKS
 const failed = await allSteps([...checks, ['build', build], ['cluster tests', () => vitest()]])
+process.stdout.write(readFileSync(process.env.TEST_SUMMARY, 'utf8'))
+rmSync(summaries, { recursive: true })
 if (failed.length > 0) process.exit(1)
 console.log(green('\neverything passed'))

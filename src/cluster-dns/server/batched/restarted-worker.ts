@@ -47,14 +47,16 @@ export class RestartedWorker {
         worker.unref()
         resolve()
       })
+      let failure = new Error('the DNS worker ended')
       worker.on('error', (error) => {
-        if (isReady) this.#log.error('the DNS worker failed', { error })
-        reject(error)
+        failure = error
       })
       this.#ended = new Promise((done) => {
+        // Decided here, not at the error: that may overtake what the worker said before it, the exit does not.
         worker.once('exit', () => {
+          if (isReady && !this.#isStopping) this.#log.error('the DNS worker failed', { error: failure })
           if (this.#hasRun && !this.#isStopping) this.#restart()
-          reject(new Error('the DNS worker ended'))
+          reject(failure)
           done()
         })
       })
