@@ -8,6 +8,10 @@ import { watchLoad } from './watch-load.ts'
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob
 
+/** Windows of Go's client, which kubectl and most controllers are; Node's own are a sixtieth of that. */
+const GO_STREAM_WINDOW = 4 << 20
+const GO_CONNECTION_WINDOW = 1 << 30
+
 interface Request {
   headers: Record<string, string>
   body?: Buffer
@@ -22,7 +26,9 @@ async function runClients(
   const latencies = new Float64Array(count)
   let next = 0
   let bytes = 0
-  const sessions = Array.from({ length: job.clients }, () => connect(job.server, job.credentials ?? {}))
+  const settings = { initialWindowSize: GO_STREAM_WINDOW }
+  const sessions = Array.from({ length: job.clients }, () => connect(job.server, { ...job.credentials, settings }))
+  for (const session of sessions) session.once('connect', () => session.setLocalWindowSize(GO_CONNECTION_WINDOW))
   await Promise.all(sessions.map((session) => new Promise<void>((resolve) => session.once('connect', () => resolve()))))
   const started = performance.now()
   const client = async (session: ClientHttp2Session) => {

@@ -1,6 +1,5 @@
-import type { OutgoingMessage } from 'node:http'
-import type { Writable } from 'node:stream'
 import type { Clock, Timer } from '../../base/clock.ts'
+import type { Outgoing } from './outgoing.ts'
 import { PacedWriter } from './paced-writer.ts'
 
 /** Larger bodies than this take turns. */
@@ -14,12 +13,7 @@ export const isLarge = (bytes: number) => bytes > LARGE_BYTES
  * Writes a large body in pieces, and ends the answer. Resolves when the last piece is on its way, or its client has gone
  * or does not read; to one that goes on reading the rest is sent all the same.
  */
-export function writeLarge(
-  out: Writable | OutgoingMessage,
-  connection: object,
-  chunks: readonly Buffer[],
-  clock: Clock,
-): Promise<void> {
+export function writeLarge(out: Outgoing, connection: object, chunks: readonly Buffer[], clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     let timer: Timer | undefined
     const finish = () => {

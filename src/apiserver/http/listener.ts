@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2Session } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
-import { type Exchange, Http1Exchange, Http2Exchange, upgradeExchange } from './exchange.ts'
+import { Http2Connection } from '../http2/connection.ts'
+import type { Exchange } from './exchange.ts'
+import { Http1Exchange, upgradeExchange } from './http1-exchange.ts'
+import { Http2Exchange } from './http2-exchange.ts'
 import { Turns } from './turns.ts'
 
 export interface TlsOptions {
@@ -22,16 +25,15 @@ export interface Listener extends AsyncDisposable {
   useCertificate(certificate: Pick<TlsOptions, 'key' | 'cert'>): void
 }
 
-/** Upstream's: more streams than this on one connection wait, or clients open another one. */
-const MAX_CONCURRENT_STREAMS = 100
-const INITIAL_WINDOW_BYTES = 1024 * 1024
-
 /**
  * How many requests are begun before other connections are looked at again. One that sends hundreds of requests at once
  * would have all of them served before the next connection is even read: seats of priority levels do not help there,
  * since most requests end in the turn they began.
  */
 const REQUESTS_PER_TURN = 8
+
+/** Clients may be silent for hours; one that vanished shall not stay for ever. */
+const KEEP_ALIVE_MS = 15_000
 
 /** Listens for HTTP/2 and HTTP/1.1 on one TLS port and hands every request to `onRequest`. */
 export async function listen(
@@ -41,31 +43,30 @@ export async function listen(
   onRequest: (exchange: Exchange) => void,
 ): Promise<Listener> {
   const trust = { ca: tls.proxyCa ? [tls.clientCa, tls.proxyCa] : tls.clientCa, minVersion: 'TLSv1.2' } as const
-  const server = createSecureServer({
+  const server = createServer({
     ...trust,
     key: tls.key,
     cert: tls.cert,
     requestCert: true,
     rejectUnauthorized: false,
-    allowHTTP1: true,
+    ALPNProtocols: ['h2', 'http/1.1'],
     noDelay: true,
-    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, initialWindowSize: INITIAL_WINDOW_BYTES },
-    maxSessionMemory: 512,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
   })
-  const connections = trackConnections(server)
   const turns = new Turns(REQUESTS_PER_TURN)
-  server.on('request', (request: Http2ServerRequest | IncomingMessage, response: unknown) => {
-    const exchange = new Http1Exchange(request as IncomingMessage, response as ServerResponse, clock)
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = new Http1Exchange(request, response, clock)
     turns.take(request.socket, () => onRequest(exchange))
   })
   server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
     onRequest(upgradeExchange(request, socket, head, clock))
   })
-  // Listening for HTTP/1.1 requests made Node wrap every HTTP/2 stream too, which costs as much as serving it.
-  server.removeAllListeners('stream')
-  server.on('stream', (stream, headers) => {
-    const exchange = new Http2Exchange(stream, headers, clock)
-    turns.take(stream.session ?? stream, () => onRequest(exchange))
+  const connections = serveConnections(server, (socket) => {
+    const connection = new Http2Connection(socket, clock, (stream) => {
+      const exchange = new Http2Exchange(stream, clock)
+      turns.take(connection, () => onRequest(exchange))
+    })
   })
   await bind(server, address)
   const bound = server.address() as AddressInfo
@@ -81,22 +82,26 @@ export async function listen(
   }
 }
 
-/** Watches keep connections busy for ever, so closing the server means closing them. */
-function trackConnections(server: Http2SecureServer): Set<Http2Session | Socket> {
-  const connections = new Set<Http2Session | Socket>()
-  const track = (connection: Http2Session | Socket) => {
-    connections.add(connection)
-    connection.on('close', () => connections.delete(connection))
-    connection.on('error', () => connection.destroy())
-  }
-  server.on('session', track)
-  server.on('secureConnection', track)
-  server.on('sessionError', () => {})
+/**
+ * Node's own server takes the connections that speak HTTP/1.1. Those that are open are returned: watches keep them busy
+ * for ever, so closing the server means closing them.
+ */
+function serveConnections(server: Server, serveHttp2: (socket: TLSSocket) => void): Set<TLSSocket> {
+  const connections = new Set<TLSSocket>()
+  const serveHttp1 = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[]
+  server.removeAllListeners('secureConnection')
+  server.on('secureConnection', (socket: TLSSocket) => {
+    connections.add(socket)
+    socket.on('close', () => connections.delete(socket))
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol === 'h2') serveHttp2(socket)
+    else for (const serve of serveHttp1) serve.call(server, socket)
+  })
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   return connections
 }
 
-function bind(server: Http2SecureServer, { host, port }: { host: string; port: number }): Promise<void> {
+function bind(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, backlog: 2048 }, () => {

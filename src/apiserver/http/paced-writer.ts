@@ -1,5 +1,4 @@
-import type { OutgoingMessage } from 'node:http'
-import type { Writable } from 'node:stream'
+import type { Outgoing } from './outgoing.ts'
 import { Turns } from './turns.ts'
 
 /** Smaller ones cost a list of some megabytes twice the CPU: a client's window comes back in parts of a few KB. */
@@ -22,7 +21,7 @@ export interface PieceListener {
  * client that does not read holds up nobody.
  */
 export class PacedWriter {
-  readonly #out: Writable | OutgoingMessage
+  readonly #out: Outgoing
   readonly #connection: object
   readonly #listener: PieceListener
   #queue: Buffer[] = []
@@ -30,7 +29,7 @@ export class PacedWriter {
   #isBusy = false
   #isEnding = false
 
-  constructor(out: Writable | OutgoingMessage, connection: object, listener: PieceListener = {}) {
+  constructor(out: Outgoing, connection: object, listener: PieceListener = {}) {
     this.#out = out
     this.#connection = connection
     this.#listener = listener

@@ -1,0 +1,12 @@
+/** Where an answer is written: one of Node's, or a stream of HTTP/2. */
+export interface Outgoing {
+  readonly destroyed: boolean
+  readonly writableEnded: boolean
+  readonly writableLength: number
+  /** `done` is called when the chunk is on its way. */
+  write(chunk: Buffer, done?: (error?: Error | null) => void): unknown
+  end(): unknown
+  cork(): void
+  uncork(): void
+  once(event: 'close', listener: () => void): unknown
+}
