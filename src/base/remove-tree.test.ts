@@ -11,6 +11,7 @@ test.each([0o700, 0o000])('a folder with one of mode %o in it', async (mode) => 
   mkdirSync(inner, { recursive: true })
   writeFileSync(path.join(inner, 'file'), '')
   chmodSync(inner, mode)
+  for (let i = 0; i < 50; i++) mkdirSync(path.join(folder, `neighbour-${i}`, 'c'), { recursive: true })
   await removeTree(folder)
   expect(existsSync(folder)).toBe(false)
   await removeTree(folder)

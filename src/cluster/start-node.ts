@@ -131,8 +131,11 @@ async function startParts(
       tls: await kubeletCertificate(dataDir),
     }),
   )
-  // First of all the kubelet stops: it would start anew what is ended behind its back.
-  removals.push(async () => kubelet[Symbol.asyncDispose]())
+  // First of all the kubelet says goodbye and stops: it would start anew what is ended behind its back.
+  removals.push(async () => {
+    await kubelet.withdrawPods()
+    await kubelet[Symbol.asyncDispose]()
+  })
 
   const proxy = stack.use(
     await startServiceProxy({

@@ -97,11 +97,18 @@ export interface Kubelet extends AsyncDisposable {
   readonly access: PodAccess
   /** Where its server listens. */
   readonly address: { readonly host: string; readonly port: number } | undefined
+  /**
+   * For a node that is about to end its pods: tells that they are not ready, so that they get no more traffic and nobody
+   * who looks later takes them for running. An API server that does not answer is not waited for.
+   */
+  withdrawPods(): Promise<void>
 }
 
 const DEFAULT_PORT = 10250
 const FIRST_RESTART_WAIT = 10_000
 const LONGEST_RESTART_WAIT = 300_000
+/** How long an API server may take to learn that pods go. */
+const WITHDRAW_PATIENCE = 5000
 const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false }
 
 /** Registers the node and runs what is bound to it. Disposing lets go of the pods; they run on. */
@@ -182,6 +189,10 @@ class RunningKubelet implements Kubelet {
     await this.#listen(this.#access, stats, machine)
     await this.#workers.start()
     this.#housekeeping = this.#startHousekeeping(this.#workers, stats, context)
+  }
+
+  async withdrawPods(): Promise<void> {
+    await Promise.race([this.#workers?.withdraw(), this.#options.clock.sleep(WITHDRAW_PATIENCE)])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

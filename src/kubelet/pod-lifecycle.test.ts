@@ -251,6 +251,75 @@ describe('a kubelet that starts anew', () => {
   })
 })
 
+describe('a node that is about to end its pods', () => {
+  const readiness = (pod: Pod) => ({ ready: isReady(pod), container: statusOf(pod, 'main') })
+
+  it.each([
+    ['without probes', {}],
+    ['with probes that succeed', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } }],
+  ])('takes them out of traffic first: %s', async (_what, probes) => {
+    await open()
+    await bench.create('app', { containers: [named('main', probes)] })
+    const before = await bench.untilPod('app', isReady)
+    await bench.kubelet!.withdrawPods()
+    const { containerID, state } = statusOf(before, 'main')
+    const gone = { ready: false, container: { ready: false, started: true, containerID, state } }
+    expect(readiness(await bench.get('app'))).toMatchObject(gone)
+    await bench.clock.advanceAsync(20_000)
+    expect(readiness(await bench.get('app'))).toMatchObject(gone)
+  })
+
+  it('and the next start finds them so, until they run again', async () => {
+    await open()
+    await bench.create('app', {})
+    const before = await bench.untilPod('app', isReady)
+    await bench.kubelet!.withdrawPods()
+    await bench.stopKubelet()
+    for (const { id } of await bench.runtime.listPodSandbox()) await bench.runtime.removePodSandbox(id)
+    expect(isReady(await bench.get('app'))).toBe(false)
+    await bench.startKubelet()
+    const after = await bench.untilPod('app', isReady)
+    expect(statusOf(after, 'main').containerID).not.toBe(statusOf(before, 'main').containerID)
+  })
+
+  it('and was killed before it could: the next one goes on with them', async () => {
+    await open()
+    await bench.create('app', {})
+    const before = await bench.untilPod('app', isReady)
+    await bench.kubelet!.withdrawPods()
+    await bench.stopKubelet()
+    await bench.startKubelet()
+    const after = await bench.untilPod('app', isReady)
+    expect(statusOf(after, 'main')).toEqual(statusOf(before, 'main'))
+  })
+
+  it('and does not wait for an API server that does not answer', async () => {
+    let isThere = true
+    await open({
+      transport: (real) => ({
+        call: (call) => (isThere ? real.call(call) : new Promise(() => {})),
+        watch: (call) => real.watch(call),
+        [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+      }),
+    })
+    await bench.create('app', {})
+    await bench.untilPod('app', isReady)
+    isThere = false
+    const withdrawn = bench.kubelet!.withdrawPods()
+    await bench.clock.advanceAsync(5000)
+    await withdrawn
+    isThere = true
+  })
+
+  it('and leaves alone what has ended', async () => {
+    await open({ program: () => ({ exitAfter: 1000, exitCode: 0 }) })
+    await bench.create('job', { restartPolicy: 'Never' })
+    const before = await bench.untilPod('job', phaseIs('Succeeded'))
+    await bench.kubelet!.withdrawPods()
+    expect((await bench.get('job')).status).toEqual(before.status)
+  })
+})
+
 describe('sandboxes', () => {
   it('that die are made anew, and their containers with them', async () => {
     await open()

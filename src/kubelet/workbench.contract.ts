@@ -9,6 +9,7 @@ import { seededRandom } from '../base/random.ts'
 import { VirtualClock } from '../base/virtual-clock.ts'
 import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
+import type { Transport } from '../client/transport.ts'
 import {
   type SimulatedRuntime,
   type SimulatedRuntimeOptions,
@@ -140,11 +141,13 @@ export class Workbench implements AsyncDisposable {
 
 export type WorkbenchOptions = Partial<Omit<SimulatedRuntimeOptions, 'clock' | 'random'>> & {
   readonly kubelet?: Partial<KubeletOptions>
+  /** What the kubelet has in the place of the real transport. */
+  readonly transport?: (real: Transport) => Transport
   readonly start?: boolean
 }
 
 export async function workbench(options: WorkbenchOptions = {}): Promise<Workbench> {
-  const { kubelet = {}, start = true, ...runtimeOptions } = options
+  const { kubelet = {}, transport = (real) => real, start = true, ...runtimeOptions } = options
   const clock = new VirtualClock()
   const random = seededRandom(7)
   const store = await openMemoryStore()
@@ -163,7 +166,7 @@ export async function workbench(options: WorkbenchOptions = {}): Promise<Workben
     client: createClient(server.transport(admin)),
     runtime,
     options: {
-      transport: server.transport(admin),
+      transport: transport(server.transport(admin)),
       nodeName: 'node-1',
       runtime,
       rootDir,

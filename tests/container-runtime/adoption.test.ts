@@ -1,6 +1,6 @@
 /** The runtime's process is killed at any moment; the containers go on, and the next process finds all as it is. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,6 +10,8 @@ import { buildSync } from 'esbuild'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { textOf } from '../../src/container-runtime/pod-scratch.contract.ts'
 import type { ContainerRuntime } from '../../src/container-runtime/runtime.ts'
+import { linuxCalls } from '../../src/linux/ffi.ts'
+import { MNT_DETACH } from '../../src/linux/mounts.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { type BuiltinMachine, builtinMachine } from './builtin-under-test.ts'
 import type { Orders } from './killed-runtime.ts'
@@ -90,6 +92,17 @@ asRoot('a killed runtime', () => {
     expect(status).toMatchObject({ exitCode: 5, reason: 'Error' })
     expect(textOf(status.logPath)).toBe('last words\n')
     expect((await runtime.containerStatus(ids[1]!)).state).toBe('RUNNING')
+  })
+
+  test('finds sandboxes whose namespaces were taken away meanwhile not ready', async () => {
+    const { runtime } = await killedAfter(['sleep 1000', 'sleep 1000'], async (_child, ids) => {
+      await allStarted(2)(_child, ids)
+      const [first] = readdirSync(path.join(machine.stateDir, 'sandboxes'))
+      const folder = path.join(machine.stateDir, 'sandboxes', first!, 'ns')
+      for (const name of readdirSync(folder)) linuxCalls().umount(path.join(folder, name), MNT_DETACH)
+    })
+    const sandboxes = await runtime.listPodSandbox()
+    expect(sandboxes.map(({ state }) => state).sort()).toEqual(['NOTREADY', 'READY'])
   })
 
   test('goes on as if nothing had been: exec, stop, remove', async () => {

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Pod } from '../../src/api/generated/core-v1.ts'
+import { isConditionTrue } from '../../src/api/meta/conditions.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { cgroupsOf, mountsBelow, processesWith } from '../tools/leftovers.ts'
 import { eventually, Machine } from '../tools/machine.ts'
@@ -119,6 +121,52 @@ asRoot('hostnames', () => {
     expect(machine.linux.openSysctl(machine.namespace).read('net/ipv4/ip_forward')).toBe('0')
     expect(processesWith(folder)).toEqual([])
     expect(cgroupsOf(`${folder}/nodes/node-1`)).toEqual([])
+  })
+
+  /** The containers of the pods that the API says are ready. */
+  const readyContainers = async () => {
+    const { items } = JSON.parse(await machine.kubectl('get', 'pods', '-l', 'app=hostnames', '-o', 'json')) as {
+      items: Pod[]
+    }
+    const ready = items.filter(({ status }) => isConditionTrue(status?.conditions, 'Ready'))
+    return ready.map(({ status }) => status!.containerStatuses![0]!.containerID)
+  }
+  const running = async () => {
+    await machine.up()
+    await eventually(ask, (name) => name !== '')
+    return eventually(readyContainers, (ids) => ids.length === 3)
+  }
+  const kill = async () => {
+    for (const file of ['server.json', 'nodes/node-1/node.json'])
+      process.kill((JSON.parse(readFileSync(`${machine.dataDir}/${file}`, 'utf8')) as { pid: number }).pid, 'SIGKILL')
+    // What is left of the pods ends too, and no API server hears of it.
+    await machine.down()
+  }
+
+  test('a cluster that was stopped says of no pod that it is ready before it runs again', async () => {
+    const before = await running()
+    await machine.down()
+    await machine.up()
+    const [containers, ips] = await Promise.all([readyContainers(), endpoints()])
+    expect(containers.filter((id) => before.includes(id))).toEqual([])
+    expect(ips).toBe('')
+    await eventually(endpoints, (found) => found.split(' ').length === 3)
+    expect(new Set(await askMany(20)).size).toBe(3)
+  })
+
+  test.each([
+    ['stopped', () => machine.down()],
+    ['killed with all its pods', kill],
+  ])('a demo that was %s runs again when up says so', async (_how, end) => {
+    const before = await running()
+    await end()
+    expect(await machine.up('--demo')).toContain('The demo runs')
+    const answers = await Promise.all(Array.from({ length: 20 }, ask))
+    expect(new Set(answers)).toEqual(new Set(await podNames()))
+    expect((await endpoints()).split(' ')).toHaveLength(3)
+    const containers = await readyContainers()
+    expect(containers).toHaveLength(3)
+    expect(containers.filter((id) => before.includes(id))).toEqual([])
   })
 })
 

@@ -71,20 +71,42 @@ asRoot('without root', () => {
   const ask = (...args: string[]) => asUser(kubectlPath, ...args)
   const sampan = (...args: string[]) => asUser(process.execPath, program, ...args)
 
-  test('pods run, and find each other by name', async () => {
-    expect(await sampan('up', '--detach', '--demo', '--api-port', '0')).toContain('The demo runs')
-    const pods = (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')
-    expect(pods).toHaveLength(3)
-    // A connection each, and many at once: on a busy machine every start of a command takes seconds.
+  const podNames = async () => (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ').sort()
+  const readyContainers = async () => {
+    const ready = 'jsonpath={.items[*].status.containerStatuses[?(@.ready==true)].containerID}'
+    return (await ask('get', 'pods', '-o', ready)).split(' ').filter(Boolean)
+  }
+  /** A connection each, and many at once: on a busy machine every start of a command takes seconds. */
+  const whoAnswers = async (pod: string, at: string) => {
     const script = `
       const { get } = require('node:http')
-      const ask = () => new Promise((done, fail) => get('http://hostnames', { agent: false }, (answer) => answer.on('data', done)).on('error', fail))
+      const ask = () => new Promise((done, fail) => get('http://${at}', { agent: false }, (answer) => answer.on('data', done)).on('error', fail))
       Promise.all(Array.from({ length: 40 }, ask)).then((all) => console.log([...new Set(all.map(String))].sort().join(' ').replaceAll('\\n', '')))`
+    return (await ask('exec', pod, '--', 'node', '-e', script)).trim().split(' ')
+  }
+
+  test('pods run, and find each other by name', async () => {
+    expect(await sampan('up', '--detach', '--demo', '--api-port', '0')).toContain('The demo runs')
+    const pods = await podNames()
+    expect(pods).toHaveLength(3)
+    const all = pods.join(' ')
     await eventually(
-      () => ask('exec', pods[0]!, '--', 'node', '-e', script),
-      (names) => names.trim() === pods.sort().join(' '),
+      () => whoAnswers(pods[0]!, 'hostnames'),
+      (names) => names.join(' ') === all,
       60,
     )
+  })
+
+  test('after down the demo runs again when up says so', async () => {
+    const before = await readyContainers()
+    await sampan('down')
+    expect(await sampan('up', '--detach', '--demo')).toContain('The demo runs')
+    const containers = await readyContainers()
+    expect(containers).toHaveLength(3)
+    expect(containers.filter((id) => before.includes(id))).toEqual([])
+    const pods = await podNames()
+    const address = await ask('get', 'service', 'hostnames', '-o', 'jsonpath={.spec.clusterIP}')
+    expect(await whoAnswers(pods[0]!, address)).toEqual(pods)
   })
 
   const noneLeft = () =>
@@ -161,8 +183,7 @@ asRoot('without root', () => {
     const outer = Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
     process.kill(outer, 'SIGKILL')
     await noneLeft()
-    expect(await sampan('up', '--detach')).toContain('Kubernetes is up')
-    await ask('wait', '--for=condition=Ready', 'pods', '--all', '--timeout=60s')
+    expect(await sampan('up', '--detach', '--demo')).toContain('The demo runs')
   })
 
   test('whatever is killed, down leaves nothing running', async () => {

@@ -204,9 +204,9 @@ async function foreground(settings: ServerSettings, serverEntry: string, options
   )
 }
 
-async function demo({ instance }: ServerSettings): Promise<void> {
+async function demo({ instance, runtime }: ServerSettings): Promise<void> {
   const { runDemo } = await import('../demo.ts')
-  await runDemo({ name: instance.name, dataDir: instance.dataDir })
+  await runDemo({ name: instance.name, dataDir: instance.dataDir }, runtime === 'simulated')
 }
 
 function announce({ instance, store, kubeconfig, listen }: ServerSettings, server: RunningServer): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import type { HttpTransport } from '../../client/http-transport.ts'
-import { connectionOf, kubeconfigPaths, loadKubeconfig } from '../../client/kubeconfig.ts'
+import { type Connection, connectionOf, kubeconfigPaths, loadKubeconfig } from '../../client/kubeconfig.ts'
 import { CliError } from '../cli-error.ts'
 import { adminKubeconfigPath, findServer, instanceOf } from '../instance/instance.ts'
 
@@ -23,6 +23,8 @@ export const connectOptions = (command: Command) =>
     .option('--context <context>', 'use this context of the kubeconfig instead')
 
 export interface ApiAccess {
+  /** What `http` was made of, for protocols that it does not speak. */
+  readonly connection: Connection
   readonly http: HttpTransport
   readonly client: Client
   readonly namespace: string
@@ -35,7 +37,7 @@ export async function withApi(options: ConnectOptions, work: (api: ApiAccess) =>
   const { createHttpTransport } = await import('../../client/http-transport.ts')
   const http = createHttpTransport({ ...connection, clock: systemClock, userAgent: 'sampan-cli' })
   try {
-    await work({ http, client: createClient(http), namespace: options.namespace ?? connection.namespace })
+    await work({ connection, http, client: createClient(http), namespace: options.namespace ?? connection.namespace })
   } finally {
     await http[Symbol.asyncDispose]()
   }

@@ -1,5 +1,5 @@
 /** A pod's shared namespaces, kept alive by files they are mounted on: no process waits in a sandbox. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeFifo, openAs, writeFileBy } from '../../linux/agent-files.ts'
 import { CLONE, MNT_DETACH, MS, O } from '../../linux/mounts.ts'
@@ -104,6 +104,13 @@ function keep({ agent, pid }: Keeper, folder: string, name: string): Promise<num
   const file = path.join(folder, 'ns', name)
   writeFileSync(file, '')
   return agent.call('mount', [`/proc/${pid}/ns/${name}`, file, null, MS.BIND, null])
+}
+
+/** Whether each file is still one that a namespace is mounted on; those all belong to one device. */
+export function keepsNamespaces(folder: string): boolean {
+  const { dev } = statSync('/proc/self/ns/uts')
+  const files = path.join(folder, 'ns')
+  return existsSync(files) && readdirSync(files).every((name) => statSync(path.join(files, name)).dev === dev)
 }
 
 const PAUSE = 'pause'

@@ -7,7 +7,7 @@ import type { PodSandboxConfig } from '../sandbox-config.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
 import { makeUserNamespace, ownNetworkPath } from './pod-users.ts'
 import { type Records, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
-import { endPause, makeSandbox, unmountSandbox } from './sandbox.ts'
+import { endPause, keepsNamespaces, makeSandbox, unmountSandbox } from './sandbox.ts'
 
 export interface SandboxContext {
   readonly records: Records
@@ -23,6 +23,8 @@ export interface SandboxContext {
 export class Sandboxes {
   private readonly context: SandboxContext
   private readonly all = new Map<string, SandboxRecord>()
+  /** Whose namespaces somebody took away while no runtime looked: `down` after a node was killed. */
+  private readonly lost = new Set<string>()
   /** What an earlier process left unfinished is gone. */
   readonly recovered: Promise<unknown>
 
@@ -32,6 +34,7 @@ export class Sandboxes {
     for (const id of context.records.sandboxIds()) {
       const folder = context.records.sandboxFolder(id)
       const record = readRecord<SandboxRecord>(folder, 'sandbox')
+      if (record && !keepsNamespaces(folder)) this.lost.add(id)
       // A sandbox without a whole record was never told to anyone.
       if (record) this.all.set(id, record)
       else unfinished.push(this.discard(id, readRecord<PodSandboxConfig>(folder, 'intent')))
@@ -49,7 +52,7 @@ export class Sandboxes {
   values = () => [...this.all.values()]
 
   isReady(record: SandboxRecord): boolean {
-    return !record.stopped && record.bootId === this.context.bootId
+    return !record.stopped && record.bootId === this.context.bootId && !this.lost.has(record.id)
   }
 
   describe(record: SandboxRecord): PodSandbox {
@@ -110,6 +113,7 @@ export class Sandboxes {
     // The folder goes last: whoever comes after a kill in between finds it, and goes on.
     if (!others.some(({ config }) => config.cgroupParent === cgroupParent)) await cgroups.remove(cgroupParent)
     this.all.delete(record.id)
+    this.lost.delete(record.id)
     await removeFolder(records.sandboxFolder(record.id))
   }
 

@@ -31,6 +31,8 @@ export class PodState {
   /** The pod as a whole is to end: evicted, past its deadline, not admitted. */
   failure: PodFailure | undefined
   isStopped = false
+  /** It runs still, and is to get no more traffic: its node is about to end it. */
+  isWithdrawn = false
   runtime: RuntimePod = NO_RUNTIME_POD
   #desired: Pod
   #pod: Pod
@@ -115,6 +117,7 @@ export class PodState {
       hostIPs: hostIPs(),
       now: clock.now(),
       isStopped: this.isStopped,
+      isWithdrawn: this.isWithdrawn,
       ...(this.failure && { failure: this.failure }),
     })
     if (!deepEqual(status, this.#status)) this.#status = status

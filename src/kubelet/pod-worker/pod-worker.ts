@@ -114,6 +114,14 @@ export class PodWorker {
     this.#interrupt()
   }
 
+  /** From now on it is not ready, though it runs; resolves when the API knows. */
+  async withdraw(): Promise<void> {
+    this.state.isWithdrawn = true
+    if (this.state.isStopped || !this.#isAdmitted) return
+    this.state.report()
+    await this.state.writer.written()
+  }
+
   /** Lets go of the pod without touching it. */
   async detach(): Promise<void> {
     this.#running.abort()

@@ -57,6 +57,12 @@ export class PodWorkers implements AsyncDisposable {
       .map((worker) => worker.state.pod)
   }
 
+  /** No pod is ready any more, and none is added; resolves when the API knows. */
+  async withdraw(): Promise<void> {
+    this.#unsubscribe()
+    await Promise.all([...this.#workers.values()].map((worker) => worker.withdraw()))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unsubscribe()
     this.#stop.abort()

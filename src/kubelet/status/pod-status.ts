@@ -28,6 +28,8 @@ export interface StatusInput {
   readonly now: number
   /** Everything was stopped and nothing will be started again. */
   readonly isStopped: boolean
+  /** The node is about to end it, until its own next start. */
+  readonly isWithdrawn: boolean
   /** The pod as a whole failed, or is about to: evicted, past its deadline, not admitted. */
   readonly failure?: { readonly reason: string; readonly message: string }
 }
@@ -187,7 +189,7 @@ function ended(status: ContainerStatus): ContainerStatus {
 }
 
 function withProbes(
-  { probes }: StatusInput,
+  { probes, isWithdrawn }: StatusInput,
   container: Container,
   status: ContainerStatus,
   id: string | undefined,
@@ -196,5 +198,5 @@ function withProbes(
   const isRunning = status.state?.running !== undefined
   const started = isRunning && (probes.startup(id ?? '') ?? true)
   if (isInit && !isSidecar(container)) return { ...status, started, ready: status.state?.terminated?.exitCode === 0 }
-  return { ...status, started, ready: started && (probes.readiness(id ?? '') ?? true) }
+  return { ...status, started, ready: started && !isWithdrawn && (probes.readiness(id ?? '') ?? true) }
 }
