@@ -192,7 +192,9 @@ class RunningKubelet implements Kubelet {
   }
 
   async withdrawPods(): Promise<void> {
-    await Promise.race([this.#workers?.withdraw(), this.#options.clock.sleep(WITHDRAW_PATIENCE)])
+    const patience = new AbortController()
+    const isOver = this.#options.clock.sleep(WITHDRAW_PATIENCE, patience.signal).catch(() => {})
+    await Promise.race([this.#workers?.withdraw(), isOver]).finally(() => patience.abort())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -80,7 +80,7 @@ export class Output {
     const dones = this.#dones
     this.#parts = []
     this.#bytes = 0
-    if (dones.length > 0) this.#dones = []
+    this.#dones = []
     if (socket.destroyed || socket.writableEnded) return
     this.#inFlight += bytes
     if (this.#inFlight > MAX_FORCED_BYTES) {
