@@ -43,6 +43,7 @@ const PROGRAMS = [
   { program: 'conntrack', package: 'conntrack', for: 'checking tracked connections' },
   { program: 'qemu-aarch64-static', package: 'qemu-user-static', for: 'the syscall agent of arm64' },
   { program: 'linux.uml', package: 'user-mode-linux', for: 'a kernel with nothing but cgroup v2' },
+  { program: 'nghttp', package: 'nghttp2-client', for: 'HTTP/2 as others speak it' },
   { program: 'dig', package: 'bind9-dnsutils', for: 'asking the DNS server' },
   { program: 'busybox', package: 'busybox-static', for: 'the image of the container tests' },
   { program: 'docker-registry', package: 'docker-registry', for: 'pulling images from a real registry' },
