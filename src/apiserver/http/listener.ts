@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createDoor, type Server as Door, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import { Http2Connection } from '../http2/connection.ts'
@@ -33,28 +33,77 @@ export interface Listener extends AsyncDisposable {
 const REQUESTS_PER_TURN = 8
 
 /** Clients may be silent for hours; one that vanished shall not stay for ever. */
-const KEEP_ALIVE_MS = 15_000
+const SOCKET_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 }
 
-/** Listens for HTTP/2 and HTTP/1.1 on one TLS port and hands every request to `onRequest`. */
+/** Connections that wait for their first byte to be read. */
+const BACKLOG = 2048
+
+type OnRequest = (exchange: Exchange) => void
+
+/**
+ * Listens for HTTP/2 and HTTP/1.1 on one TLS port and hands every request to `onRequest`. What TLS needs is made when
+ * somebody knocks: Node 20 reads all certificates of the world for it (30 ms), and a cluster inside of a test may never be
+ * asked from outside.
+ */
 export async function listen(
   address: { host: string; port: number },
   tls: TlsOptions,
   clock: Clock,
-  onRequest: (exchange: Exchange) => void,
+  onRequest: OnRequest,
 ): Promise<Listener> {
-  const trust = { ca: tls.proxyCa ? [tls.clientCa, tls.proxyCa] : tls.clientCa, minVersion: 'TLSv1.2' } as const
+  const turns = new Turns(REQUESTS_PER_TURN)
+  const connections = new Set<Socket>()
+  let certificate: Pick<TlsOptions, 'key' | 'cert'> = tls
+  let secure: Server | undefined
+  const door = createDoor(SOCKET_OPTIONS)
+  door.on('connection', (socket) => {
+    secure = secureServer({ ...tls, ...certificate }, connections)
+    serveHttp1(secure, turns, clock, onRequest)
+    serveHttp2(secure, turns, clock, onRequest)
+    secure.listen(door, BACKLOG)
+    secure.emit('connection', socket)
+  })
+  await bind(door, address)
+  const bound = door.address() as AddressInfo
+  return {
+    host: bound.address,
+    port: bound.port,
+    useCertificate(next) {
+      certificate = next
+      secure?.setSecureContext({ ...trustOf(tls), ...next })
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => (secure ?? door).close(() => resolve()))
+      for (const connection of connections) connection.destroy()
+      await closed
+    },
+  }
+}
+
+const trustOf = ({ clientCa, proxyCa }: TlsOptions) =>
+  ({ ca: proxyCa ? [clientCa, proxyCa] : clientCa, minVersion: 'TLSv1.2' }) as const
+
+/** Watches keep connections busy for ever, so closing the server means closing them: they are kept in `connections`. */
+function secureServer(tls: TlsOptions, connections: Set<Socket>): Server {
   const server = createServer({
-    ...trust,
+    ...trustOf(tls),
     key: tls.key,
     cert: tls.cert,
     requestCert: true,
     rejectUnauthorized: false,
     ALPNProtocols: ['h2', 'http/1.1'],
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    ...SOCKET_OPTIONS,
   })
-  const turns = new Turns(REQUESTS_PER_TURN)
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.on('close', () => connections.delete(socket))
+  })
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  server.on('error', () => {})
+  return server
+}
+
+function serveHttp1(server: Server, turns: Turns<object>, clock: Clock, onRequest: OnRequest): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Http1Exchange(request, response, clock)
     turns.take(request.socket, () => onRequest(exchange))
@@ -62,49 +111,29 @@ export async function listen(
   server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
     onRequest(upgradeExchange(request, socket, head, clock))
   })
-  const connections = serveConnections(server, (socket) => {
+}
+
+/** Takes the connections that speak HTTP/2 from Node's server, which knows HTTP/1.1 only. */
+function serveHttp2(server: Server, turns: Turns<object>, clock: Clock, onRequest: OnRequest): void {
+  const others = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[]
+  server.removeAllListeners('secureConnection')
+  server.on('secureConnection', (socket: TLSSocket) => {
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol !== 'h2') {
+      for (const serve of others) serve.call(server, socket)
+      return
+    }
     const connection = new Http2Connection(socket, clock, (stream) => {
       const exchange = new Http2Exchange(stream, clock)
       turns.take(connection, () => onRequest(exchange))
     })
   })
-  await bind(server, address)
-  const bound = server.address() as AddressInfo
-  return {
-    host: bound.address,
-    port: bound.port,
-    useCertificate: ({ key, cert }) => server.setSecureContext({ ...trust, key, cert }),
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      for (const connection of connections) connection.destroy()
-      await closed
-    },
-  }
 }
 
-/**
- * Node's own server takes the connections that speak HTTP/1.1. Those that are open are returned: watches keep them busy
- * for ever, so closing the server means closing them.
- */
-function serveConnections(server: Server, serveHttp2: (socket: TLSSocket) => void): Set<TLSSocket> {
-  const connections = new Set<TLSSocket>()
-  const serveHttp1 = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[]
-  server.removeAllListeners('secureConnection')
-  server.on('secureConnection', (socket: TLSSocket) => {
-    connections.add(socket)
-    socket.on('close', () => connections.delete(socket))
-    socket.on('error', () => socket.destroy())
-    if (socket.alpnProtocol === 'h2') serveHttp2(socket)
-    else for (const serve of serveHttp1) serve.call(server, socket)
-  })
-  server.on('tlsClientError', (_error, socket) => socket.destroy())
-  return connections
-}
-
-function bind(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+function bind(server: Door, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host, port, backlog: 2048 }, () => {
+    server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off('error', reject)
       server.on('error', () => {})
       resolve()
