@@ -97,7 +97,7 @@ export const NFTABLES = [
 `,
   `	chain nat-postrouting {
 		type nat hook postrouting priority srcnat; policy accept;
-		ip saddr . ip daddr @hairpin masquerade fully-random comment "a pod that reaches itself"
+		ct status dnat ip saddr . ip daddr @hairpin masquerade fully-random comment "a pod that reaches itself"
 		jump masquerading
 	}
 `,

@@ -97,12 +97,20 @@ export const DROP: NftExpression = { expr: 'verdict', verdict: 'drop' }
 export const MASQUERADE: NftExpression = { expr: 'masquerade', fullyRandom: true }
 
 const CT_STATE_NEW = 8
+const CT_STATUS_DNAT = 32
 const FIB_LOCAL = 2
 const ZERO = encodeValue('mark', 0)
 
 export const isNewConnection: readonly NftExpression[] = [
   { expr: 'ct', key: 'state', to: 0 },
   { expr: 'bitwise', from: 0, to: 0, mask: encodeValue('mark', CT_STATE_NEW), xor: ZERO },
+  { expr: 'compare', from: 0, op: 'ne', value: ZERO },
+]
+
+/** The client asked for another address than the one it was led to. */
+export const isRedirected: readonly NftExpression[] = [
+  { expr: 'ct', key: 'status', to: 0 },
+  { expr: 'bitwise', from: 0, to: 0, mask: encodeValue('mark', CT_STATUS_DNAT), xor: ZERO },
   { expr: 'compare', from: 0, op: 'ne', value: ZERO },
 ]
 

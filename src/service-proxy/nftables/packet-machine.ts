@@ -32,6 +32,7 @@ export type Verdict = 'accept' | 'drop' | 'reject' | 'continue'
 const FIB_LOCAL = 2
 const FIB_UNICAST = 1
 const CT_STATE_NEW = 8
+const CT_STATUS_DNAT = 32
 const REGISTER_BYTES = 4
 
 type Step = Verdict | 'return' | 'break' | { readonly jump: string; readonly isGoto: boolean } | undefined
@@ -80,7 +81,7 @@ export class PacketMachine {
       case 'meta':
         return this.#store(e.to, this.#meta(e.key))
       case 'ct':
-        return this.#store(e.to, word(CT_STATE_NEW))
+        return this.#store(e.to, word(this.#conntrack(e.key)))
       case 'fib-type': {
         const address = e.of === 'source' ? this.#packet.source : this.#packet.destination
         return this.#store(e.to, word(this.#options.isLocal(address) ? FIB_LOCAL : FIB_UNICAST))
@@ -144,6 +145,13 @@ export class PacketMachine {
     }
     const isSource = offset === (length === 4 ? 12 : 8)
     return isSource ? this.#packet.source : this.#packet.destination
+  }
+
+  /** Packets here are the first of their connections. */
+  #conntrack(key: string): number {
+    if (key === 'state') return CT_STATE_NEW
+    if (key === 'status') return this.#packet.dnat ? CT_STATUS_DNAT : 0
+    throw new Error(`the tracer does not know ct ${key}`)
   }
 
   #meta(key: string): Uint8Array {

@@ -1,4 +1,5 @@
 /** What stands in the table before the first Service: base chains, the chains they enter, sets, and what the node adds. */
+import type { NftExpression } from '../../linux/nft-expressions.ts'
 import { encodeValue } from '../../linux/nft-values.ts'
 import type { NftBaseChain, NftElement, NftRule, NftSet } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
@@ -11,6 +12,7 @@ import {
   goto,
   isLocalAddress,
   isNewConnection,
+  isRedirected,
   jump,
   type Layout,
   MASQUERADE,
@@ -67,6 +69,12 @@ const base = (
 
 const ifNew = (chain: string) => rule([...isNewConnection, jump(chain)])
 
+const toItself = (layout: Layout): NftExpression[] => [
+  source(layout),
+  destination(layout, layout.words),
+  { expr: 'lookup', set: 'hairpin', from: 0 },
+]
+
 function baseChains(layout: Layout): RenderedChain[] {
   return [
     base('filter-forward', 'filter', 'forward', FILTER, [ifNew('cluster-ips-check')]),
@@ -74,10 +82,7 @@ function baseChains(layout: Layout): RenderedChain[] {
     base('nat-prerouting', 'nat', 'prerouting', DNAT, [rule([jump('services')])]),
     base('nat-output', 'nat', 'output', DNAT, [rule([jump('services')])]),
     base('nat-postrouting', 'nat', 'postrouting', SNAT, [
-      rule(
-        [source(layout), destination(layout, layout.words), { expr: 'lookup', set: 'hairpin', from: 0 }, MASQUERADE],
-        'a pod that reaches itself',
-      ),
+      rule([...isRedirected, ...toItself(layout), MASQUERADE], 'a pod that reaches itself'),
       rule([jump('masquerading')]),
     ]),
   ]
