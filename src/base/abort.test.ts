@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aborted, DeadlineError, deadline, linkAbort } from './abort.ts'
+import { aborted, DeadlineError, deadline, linkAbort, unlessAborted } from './abort.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 test('aborts with the first parent and its reason', () => {
@@ -47,6 +47,18 @@ test('a parent that aborts cancels the timer', () => {
   deadline(clock, 100, parent.signal)
   parent.abort()
   expect(clock.pending).toBe(0)
+})
+
+test('unlessAborted() gives what comes first', async () => {
+  const controller = new AbortController()
+  const { signal } = controller
+  expect(await unlessAborted(Promise.resolve(1), undefined)).toBe(1)
+  expect(await unlessAborted(Promise.resolve(2), signal)).toBe(2)
+  await expect(unlessAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed')
+  const waiting = unlessAborted(new Promise(() => {}), signal)
+  controller.abort(new Error('stopped'))
+  await expect(waiting).rejects.toThrow('stopped')
+  await expect(unlessAborted(Promise.resolve(3), signal)).rejects.toThrow('stopped')
 })
 
 test('aborted() resolves now or later', async () => {

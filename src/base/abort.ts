@@ -55,6 +55,22 @@ export function deadline(clock: Clock, delay: number, ...parents: readonly (Abor
   }
 }
 
+/** What the promise gives, unless the signal aborts before: then its reason is thrown. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  let stop = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+  })
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([stopped, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
 /** Resolves once the signal has aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

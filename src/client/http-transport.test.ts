@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -124,6 +126,24 @@ describe('connections', () => {
     await start()
     const lost = createHttpTransport({ server: 'https://127.0.0.1:1', clock: systemClock })
     await expect(lost.raw({ path: '/version' })).rejects.toThrow('https://127.0.0.1:1 cannot be reached: ')
+  })
+
+  test('nobody waits for a server that never ends the handshake once they are stopped', async () => {
+    const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const waiting = createHttpTransport({ server: url, clock: systemClock })
+    const stopped = new AbortController()
+    const watch = waiting.watch({ resource: CONFIG_MAPS, signal: stopped.signal })[Symbol.asyncIterator]()
+    const [next, asked] = [watch.next(), waiting.raw({ path: '/version' })]
+    await once(silent, 'connection')
+    stopped.abort()
+    expect((await next).done).toBe(true)
+    const refused = expect(asked).rejects.toMatchObject({ code: 503 })
+    await waiting[Symbol.asyncDispose]()
+    await refused
+    // The connection is gone with it, or this would wait for ever.
+    await new Promise((resolve) => silent.close(resolve))
   })
 
   test('a server that is not trusted is refused', async () => {

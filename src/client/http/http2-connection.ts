@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { unlessAborted } from '../../base/abort.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import { type HttpConnection, type HttpRequest, type HttpResponse, NotSentError } from './connection.ts'
 
@@ -21,8 +22,8 @@ export function http2Connection(url: URL, dial: () => Promise<Duplex>, clock: Cl
   async function open(): Promise<Http2Session> {
     const socket = await dial()
     const session = new Http2Session(url, socket, clock, () => sessions.delete(session))
+    sessions.add(session)
     await session.ready
-    if (session.hasRoom) sessions.add(session)
     return session
   }
   function available(): Http2Session | undefined {
@@ -38,7 +39,7 @@ export function http2Connection(url: URL, dial: () => Promise<Duplex>, clock: Cl
         opening ??= open().finally(() => {
           opening = undefined
         })
-        const opened = await opening
+        const opened = await unlessAborted(opening, request.signal)
         if (opened.failed) throw new NotSentError('the connection was closed')
       }
     },
@@ -54,6 +55,7 @@ class Http2Session {
   readonly #clock: Clock
   #streams = 0
   #usable = true
+  #isReady = false
   #ping: Timer | undefined
   readonly #onUnusable: () => void
   /** Resolves when the server has said how many streams it takes, or the session has failed. */
@@ -72,7 +74,10 @@ class Http2Session {
     // Every stream reports the failure itself; without a listener it would end the process.
     this.#session.on('error', () => this.#retire())
     this.ready = new Promise((resolve) => {
-      this.#session.once('remoteSettings', () => resolve())
+      this.#session.once('remoteSettings', () => {
+        this.#isReady = true
+        resolve()
+      })
       this.#session.once('close', () => resolve())
     })
     this.#schedulePing()
@@ -84,7 +89,7 @@ class Http2Session {
 
   get hasRoom(): boolean {
     const limit = this.#session.remoteSettings?.maxConcurrentStreams ?? 1
-    return this.#usable && this.#streams < limit
+    return this.#usable && this.#isReady && this.#streams < limit
   }
 
   request(request: HttpRequest): Promise<HttpResponse> {

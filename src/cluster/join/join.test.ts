@@ -178,7 +178,7 @@ describe('enrol', () => {
     const renew = async (clock: Clock, address = identity.address) => {
       await using transport = await clientOf('n3', 'kubelet')
       const cluster = { server: server.origin, ca }
-      return renewCertificates({ cluster, identity: { ...identity, address }, transport, share: 0.8, clock })
+      return await renewCertificates({ cluster, identity: { ...identity, address }, transport, share: 0.8, clock })
     }
     expect(await renew(systemClock)).toEqual([])
     expect(await pems()).toEqual(before)
