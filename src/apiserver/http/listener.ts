@@ -52,14 +52,15 @@ export async function listen(
   onRequest: OnRequest,
 ): Promise<Listener> {
   const turns = new Turns(REQUESTS_PER_TURN)
-  const connections = new Set<Socket>()
+  const sockets = new Set<Socket>()
+  const connections = new Set<Http2Connection>()
   let certificate: Pick<TlsOptions, 'key' | 'cert'> = tls
   let secure: Server | undefined
   const door = createDoor(SOCKET_OPTIONS)
   door.on('connection', (socket) => {
-    secure = secureServer({ ...tls, ...certificate }, connections)
+    secure = secureServer({ ...tls, ...certificate }, sockets)
     serveHttp1(secure, turns, clock, onRequest)
-    serveHttp2(secure, turns, clock, onRequest)
+    serveHttp2(secure, connections, turns, clock, onRequest)
     secure.listen(door, BACKLOG)
     secure.emit('connection', socket)
   })
@@ -74,7 +75,11 @@ export async function listen(
     },
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => (secure ?? door).close(() => resolve()))
-      for (const connection of connections) connection.destroy()
+      for (const connection of connections) connection.close()
+      // Next, what was just said is on its way.
+      setImmediate(() => {
+        for (const socket of sockets) socket.destroy()
+      })
       await closed
     },
   }
@@ -83,8 +88,11 @@ export async function listen(
 const trustOf = ({ clientCa, proxyCa }: TlsOptions) =>
   ({ ca: proxyCa ? [clientCa, proxyCa] : clientCa, minVersion: 'TLSv1.2' }) as const
 
-/** Watches keep connections busy for ever, so closing the server means closing them: they are kept in `connections`. */
-function secureServer(tls: TlsOptions, connections: Set<Socket>): Server {
+/**
+ * Watches keep connections busy for ever, and somebody may never end the TLS handshake, so closing the server means
+ * closing every socket: `sockets` are those that are open.
+ */
+function secureServer(tls: TlsOptions, sockets: Set<Socket>): Server {
   const server = createServer({
     ...trustOf(tls),
     key: tls.key,
@@ -95,8 +103,8 @@ function secureServer(tls: TlsOptions, connections: Set<Socket>): Server {
     ...SOCKET_OPTIONS,
   })
   server.on('connection', (socket: Socket) => {
-    connections.add(socket)
-    socket.on('close', () => connections.delete(socket))
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
   })
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   server.on('error', () => {})
@@ -114,7 +122,13 @@ function serveHttp1(server: Server, turns: Turns<object>, clock: Clock, onReques
 }
 
 /** Takes the connections that speak HTTP/2 from Node's server, which knows HTTP/1.1 only. */
-function serveHttp2(server: Server, turns: Turns<object>, clock: Clock, onRequest: OnRequest): void {
+function serveHttp2(
+  server: Server,
+  connections: Set<Http2Connection>,
+  turns: Turns<object>,
+  clock: Clock,
+  onRequest: OnRequest,
+): void {
   const others = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[]
   server.removeAllListeners('secureConnection')
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -127,6 +141,8 @@ function serveHttp2(server: Server, turns: Turns<object>, clock: Clock, onReques
       const exchange = new Http2Exchange(stream, clock)
       turns.take(connection, () => onRequest(exchange))
     })
+    connections.add(connection)
+    socket.on('close', () => connections.delete(connection))
   })
 }
 

@@ -28,6 +28,8 @@ const IDLE_TALK = { burst: 1000, perSecond: 100 }
 /** A client that is told of its error may take so long to read it. */
 const FAREWELL_MS = 1000
 
+const SHUTDOWN = { code: h2.NO_ERROR, message: 'the server stops' }
+
 /** At the beginning of a header block: the table of headers has no room. */
 const NO_TABLE = Buffer.from([0x20])
 /** A body up to this size goes into one buffer with its head. */
@@ -172,7 +174,7 @@ export class Http2Connection {
       if (this.#waiting.size > 0) this.#sendWaitingSoon()
     } catch (error) {
       if (!(error instanceof h2.ConnectionError)) throw error
-      this.#fail(error)
+      this.close(error)
     }
   }
 
@@ -341,7 +343,8 @@ export class Http2Connection {
     if (!this.#idleTalk.take()) throw new h2.ConnectionError(h2.ENHANCE_YOUR_CALM, 'too much idle talk')
   }
 
-  #fail({ code, message }: h2.ConnectionError): void {
+  /** Tells the client to go, and why; what it still asks for is not answered. */
+  close({ code, message }: Pick<h2.ConnectionError, 'code' | 'message'> = SHUTDOWN): void {
     this.#isOver = true
     const head = Buffer.allocUnsafe(8)
     head.writeUInt32BE(this.#lastId, 0)
