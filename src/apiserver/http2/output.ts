@@ -1,12 +1,11 @@
 import type { TLSSocket } from 'node:tls'
+import { COPIED_BYTES, dataFrames, sharedDataFrames } from './data-frames.ts'
 import { DATA, END_STREAM, FRAME_HEADER_BYTES, MAX_FRAME_BYTES, writeFrameHeader } from './frames.ts'
 
 /** More than this is not given to a socket whose client does not read; the rest waits in the streams. */
 const MAX_UNSENT_BYTES = 1024 * 1024
 /** A client that does not read and makes us answer all the same is cut off. */
 const MAX_FORCED_BYTES = 8 * MAX_UNSENT_BYTES
-/** Up to this size bytes are copied behind the head of their frame: cheaper than a buffer of its own for the head. */
-const COPIED_BYTES = 8 * 1024
 /** Up to this size what is sent at once is made one buffer first. */
 const JOINED_BYTES = 32 * 1024
 
@@ -56,20 +55,22 @@ export class Output {
   /** `done` is called when the bytes are on their way. */
   pushData(id: number, bytes: Buffer, isLast: boolean, done?: Done): void {
     if (done) this.#dones.push(done)
+    const maxFrame = this.#maxFrame
+    if (bytes.length > COPIED_BYTES) this.#pushLarge(id, bytes, isLast)
+    // Who is not told when bytes are sent cannot use their memory again: they stay what they are.
+    else if (!done && !isLast) this.push(sharedDataFrames(id, bytes, maxFrame))
+    else this.push(dataFrames(id, bytes, isLast, maxFrame))
+  }
+
+  #pushLarge(id: number, bytes: Buffer, isLast: boolean): void {
     const { length } = bytes
-    let at = 0
-    do {
-      const size = Math.min(length - at, this.#maxFrame)
-      const flags = isLast && at + size === length ? END_STREAM : 0
-      if (size <= COPIED_BYTES) this.push(copiedFrame(id, flags, bytes, at, size))
-      else {
-        const head = Buffer.allocUnsafe(FRAME_HEADER_BYTES)
-        writeFrameHeader(head, 0, size, DATA, flags, id)
-        this.push(head)
-        this.push(size === length ? bytes : bytes.subarray(at, at + size))
-      }
-      at += size
-    } while (at < length)
+    for (let at = 0; at < length; at += this.#maxFrame) {
+      const end = Math.min(length, at + this.#maxFrame)
+      const head = Buffer.allocUnsafe(FRAME_HEADER_BYTES)
+      writeFrameHeader(head, 0, end - at, DATA, isLast && end === length ? END_STREAM : 0, id)
+      this.push(head)
+      this.push(bytes.subarray(at, end))
+    }
   }
 
   #flush = (): void => {
@@ -104,11 +105,4 @@ function writeTogether(socket: TLSSocket, parts: readonly Buffer[], written: () 
   for (let i = 0; i < last; i++) socket.write(parts[i]!)
   socket.write(parts[last]!, written)
   socket.uncork()
-}
-
-function copiedFrame(id: number, flags: number, bytes: Buffer, start: number, size: number): Buffer {
-  const copy = Buffer.allocUnsafe(FRAME_HEADER_BYTES + size)
-  const at = writeFrameHeader(copy, 0, size, DATA, flags, id)
-  bytes.copy(copy, at, start, start + size)
-  return copy
 }
