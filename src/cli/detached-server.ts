@@ -1,6 +1,6 @@
 import { closeSync, writeSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
-import { createLogger, type LogLevel } from '../base/log.ts'
+import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { explain } from './explain.ts'
 import { serve } from './serve.ts'
 import { type ServerSettings, stopRequested } from './server-process.ts'
@@ -8,6 +8,8 @@ import { READY_FD, type StartReport } from './start-report.ts'
 
 /** By then those who waited for the server have had their first answers. */
 const QUIET_MS = 1_000
+/** A process that stopped its work is gone long before that. */
+const LINGER_MS = 5_000
 
 /**
  * The detached process: settings come as its argument, the start report leaves by the pipe, logs go to the file.
@@ -31,12 +33,19 @@ export async function runDetachedServer(started: () => void): Promise<void> {
     log.info('stopping', { signal })
     await serving[Symbol.asyncDispose]()
     log.info('stopped')
+    systemClock.after(LINGER_MS, () => leave(log)).unref()
   } catch (error) {
     log.error('the server failed', { error })
     const { message, hints } = explain(error, settings)
     report({ error: { message, hints } })
     process.exitCode = 1
   }
+}
+
+/** Something that was not closed keeps the process: a fault of ours, for which nobody shall wait. */
+function leave(log: Logger): void {
+  log.warn('something is still open after the stop')
+  process.exit()
 }
 
 function report(report: StartReport): void {

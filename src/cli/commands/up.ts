@@ -204,7 +204,7 @@ async function foreground(settings: ServerSettings, serverEntry: string, options
   )
 }
 
-async function demo({ instance, runtime }: ServerSettings): Promise<void> {
+async function demo({ instance, runtime }: Pick<ServerSettings, 'instance' | 'runtime'>): Promise<void> {
   const { runDemo } = await import('../demo.ts')
   await runDemo({ name: instance.name, dataDir: instance.dataDir }, runtime === 'simulated')
 }
@@ -244,6 +244,7 @@ async function alreadyUp(instance: Instance, found: RunningServer, options: UpOp
   success(`Kubernetes is already up (process ${running.pid})`)
   say()
   describeServer(instance, running, running.store, kubeconfig)
+  if (options.demo) await demo({ instance, ...(await readSettings(instance)) })
 }
 
 /** A server that is being started by someone else is waited for. */
