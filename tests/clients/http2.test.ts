@@ -58,7 +58,7 @@ describe('nghttp', () => {
     expect(answers.match(/"name":"multiplied"/g)).toHaveLength(150)
   })
 
-  test('creates, with padding and a trailer', async () => {
+  test('creates, with padding and a trailer, asking first', async () => {
     const object = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -72,7 +72,9 @@ describe('nghttp', () => {
       '--trailer=check: sum',
       `--data=${file('object')}`,
     ]
-    expect(JSON.parse(await nghttp(configMaps, '--padding=100', ...data)).metadata.uid).toMatch(/-/)
+    expect(JSON.parse(await nghttp(configMaps, '--padding=100', '--expect-continue', ...data)).metadata.uid).toMatch(
+      /-/,
+    )
   })
 })
 

@@ -86,6 +86,15 @@ describe('with the client of Node', () => {
     expect([headers['content-length'], body.length]).toEqual(['5', 0])
   })
 
+  it('who asks whether to go on is told to', async () => {
+    await using server = await serve(echo)
+    const request = server
+      .client()
+      .request({ ':method': 'POST', ':path': '/', expect: '100-continue' }, { endStream: false })
+    await once(request, 'continue')
+    expect((await answerOf(request, Buffer.from('gone on'))).body.toString()).toBe('gone on')
+  })
+
   it('trailers end a request', async () => {
     await using server = await serve(echo)
     const request = server.client().request({ ':method': 'POST', ':path': '/' }, { endStream: false })

@@ -254,6 +254,7 @@ export class Http2Connection {
       throw new h2.StreamError(id, h2.REFUSED_STREAM, 'too many streams')
     const head = requestHead(fields)
     if (!head) throw new h2.StreamError(id, h2.PROTOCOL_ERROR, 'malformed headers')
+    if (head.expect === '100-continue' && !isLast) this.sendHead(id, 100, {}, undefined, false)
     const stream = new Http2Stream(this, id, head, isLast)
     this.#streams.set(id, stream)
     this.#onRequest(stream)
