@@ -7,6 +7,7 @@ import type { Upgrade } from '../../client/remote-command.ts'
 import type { BodyReader } from '../http2/stream.ts'
 import { addHeaders, type Exchange, lengthOf, partsOf, type ResponseHeaders, type ResponseStream } from './exchange.ts'
 import { isLarge, writeLarge } from './large-body.ts'
+import { closeSignal } from './outgoing.ts'
 import { readBody } from './read-body.ts'
 import { responseStream } from './response-stream.ts'
 
@@ -22,7 +23,7 @@ export class Http1Exchange implements Exchange {
   status = 0
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
   whenStarted: (() => void) | undefined = undefined
-  #gone: AbortController | undefined
+  #signal: AbortSignal | undefined
 
   readonly takeOver: (() => Upgrade) | undefined
 
@@ -42,13 +43,8 @@ export class Http1Exchange implements Exchange {
   }
 
   get signal(): AbortSignal {
-    if (!this.#gone) {
-      const gone = new AbortController()
-      this.#gone = gone
-      if (this.#response.destroyed) gone.abort()
-      else this.#response.on('close', () => gone.abort())
-    }
-    return this.#gone.signal
+    this.#signal ??= closeSignal(this.#response)
+    return this.#signal
   }
 
   readBody(clock: Clock): Promise<Buffer> {

@@ -6,6 +6,7 @@ import { AnswerStream, BodyStream } from '../http2/node-streams.ts'
 import type { Http2Stream } from '../http2/stream.ts'
 import { addHeaders, type Exchange, lengthOf, partsOf, type ResponseHeaders, type ResponseStream } from './exchange.ts'
 import { isLarge, writeLarge } from './large-body.ts'
+import { closeSignal } from './outgoing.ts'
 import { readBody } from './read-body.ts'
 import { responseStream } from './response-stream.ts'
 
@@ -20,7 +21,7 @@ export class Http2Exchange implements Exchange {
   status = 0
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
   whenStarted: (() => void) | undefined = undefined
-  #gone: AbortController | undefined
+  #signal: AbortSignal | undefined
   #body: BodyStream | undefined
 
   constructor(stream: Http2Stream, clock: Clock) {
@@ -36,13 +37,8 @@ export class Http2Exchange implements Exchange {
   }
 
   get signal(): AbortSignal {
-    if (!this.#gone) {
-      const gone = new AbortController()
-      this.#gone = gone
-      if (this.#stream.destroyed) gone.abort()
-      else this.#stream.once('close', () => gone.abort())
-    }
-    return this.#gone.signal
+    this.#signal ??= closeSignal(this.#stream)
+    return this.#signal
   }
 
   readBody(clock: Clock): Promise<Buffer> {

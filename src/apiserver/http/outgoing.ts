@@ -10,3 +10,11 @@ export interface Outgoing {
   uncork(): void
   once(event: 'close', listener: () => void): unknown
 }
+
+/** Aborts when the answer is over, or nobody waits for it any more. */
+export function closeSignal(out: Outgoing): AbortSignal {
+  const closed = new AbortController()
+  if (out.destroyed) closed.abort()
+  else out.once('close', () => closed.abort())
+  return closed.signal
+}
