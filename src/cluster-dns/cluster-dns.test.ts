@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { configMapKind } from '../api/kinds/core/config-map.ts'
@@ -120,6 +121,23 @@ describe.each([
       expect(plain.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual(expected)
     })
 
+    it('bursts from few sockets are answered question by question', async () => {
+      const names = ['web.shop', 'db.shop', 'alias.shop', 'no.shop', 'gone.shop'].map(
+        (name) => `${name}.svc.cluster.local`,
+      )
+      const burst = async () => {
+        const socket = createSocket('udp4')
+        const asked = Array.from({ length: 200 }, (_, id) => question(id, names[id % names.length]!))
+        const answered = new Map<number, string>()
+        socket.on('message', (answer) => answered.set(answer.readUInt16BE(0), askedIn(answer)))
+        for (const packet of asked) socket.send(packet, dns.ports[0]!, '127.0.0.1')
+        await expect.poll(() => answered.size).toBe(asked.length)
+        socket.close()
+        for (const [id, packet] of asked.entries()) expect(answered.get(id)).toBe(askedIn(packet))
+      }
+      for (let round = 0; round < 3; round++) await Promise.all([burst(), burst(), burst()])
+    })
+
     it.each([
       ['nothing.shop.svc.cluster.local', 'A', 'ENOTFOUND'],
       ['web.nowhere.svc.cluster.local', 'A', 'ENOTFOUND'],
@@ -220,3 +238,13 @@ describe('before the cluster is known', () => {
     await dns[Symbol.asyncDispose]()
   })
 })
+
+/** A query for an address, with nothing else in it. */
+function question(id: number, name: string): Buffer {
+  const labels = name.split('.').map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)]))
+  const head = Buffer.from([id >> 8, id & 255, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+  return Buffer.concat([head, ...labels, Buffer.from([0, 0, 1, 0, 1])])
+}
+
+/** The question of a packet, which ends with the first empty label. */
+const askedIn = (packet: Buffer) => packet.toString('latin1', 12, packet.indexOf(0, 12) + 5)

@@ -7,6 +7,7 @@ import { answerHeaders } from './header-encoder.ts'
 import { Output } from './output.ts'
 import { requestHead } from './request-head.ts'
 import { Http2Stream } from './stream.ts'
+import { UnfinishedRequests } from './unfinished-requests.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
@@ -55,6 +56,7 @@ export class Http2Connection {
   readonly #streams = new Map<number, Http2Stream>()
   /** Streams that have more to send than they may. */
   readonly #waiting = new Set<Http2Stream>()
+  readonly #unfinished: UnfinishedRequests
   readonly #output: Output
   readonly #frames = new h2.FrameReader((type, flags, id, payload) => this.#frame(type, flags, id, payload))
   readonly #headers = new HeaderBlocks((id, fields, isLast) => this.#headersReceived(id, fields, isLast))
@@ -75,6 +77,7 @@ export class Http2Connection {
     this.#clock = clock
     this.#onRequest = onRequest
     this.#idleTalk = new Allowance(IDLE_TALK.burst, IDLE_TALK.perSecond, clock)
+    this.#unfinished = new UnfinishedRequests(clock, (id) => this.sendReset(id, h2.NO_ERROR))
     this.#output = new Output(socket, () => this.#sendWaiting())
     this.#output.push(GREETING)
     socket.on('data', (chunk) => this.#read(chunk))
@@ -116,6 +119,11 @@ export class Http2Connection {
 
   sendReset(id: number, code: number): void {
     this.#output.push(h2.numbersFrame(h2.RST_STREAM, id, code))
+  }
+
+  /** For an answer before the end of its request. */
+  resetLater(id: number): void {
+    this.#unfinished.add(id)
   }
 
   sendWindowUpdate(id: number, bytes: number): void {
@@ -248,7 +256,10 @@ export class Http2Connection {
       return
     }
     // Trailers of a stream that we ended meanwhile.
-    if (id <= this.#lastId) return
+    if (id <= this.#lastId) {
+      if (isLast) this.#unfinished.finished(id)
+      return
+    }
     this.#lastId = id
     if (this.#streams.size >= MAX_CONCURRENT_STREAMS)
       throw new h2.StreamError(id, h2.REFUSED_STREAM, 'too many streams')
@@ -269,11 +280,13 @@ export class Http2Connection {
     const stream = this.#known(id)
     if (stream) stream.dataReceived(bytes, payload.length, isLast)
     else this.consumed(payload.length)
+    if (!stream && isLast) this.#unfinished.finished(id)
   }
 
   #resetReceived(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new h2.ConnectionError(h2.FRAME_SIZE_ERROR, 'a reset has four bytes')
     const stream = this.#known(id)
+    this.#unfinished.finished(id)
     if (!stream) return
     if (!stream.headersSent) this.#chargeIdleTalk()
     stream.closed()
@@ -359,6 +372,7 @@ export class Http2Connection {
 
   #closeStreams(): void {
     this.#isOver = true
+    this.#unfinished.clear()
     for (const stream of [...this.#streams.values()]) stream.closed()
   }
 }

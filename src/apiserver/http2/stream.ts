@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http2'
 import type { Http2Connection } from './connection.ts'
-import { CANCEL, FLOW_CONTROL_ERROR, NO_ERROR, PROTOCOL_ERROR, STREAM_CLOSED, StreamError } from './frames.ts'
+import { CANCEL, FLOW_CONTROL_ERROR, PROTOCOL_ERROR, STREAM_CLOSED, StreamError } from './frames.ts'
 
 /** Who reads a body: `end` or `broken` is the last thing they hear. */
 export interface BodyReader {
@@ -219,8 +219,7 @@ export class Http2Stream {
   }
 
   #ended(): void {
-    // What is still to come of the request interests nobody.
-    if (!this.#hasEnded) this.connection.sendReset(this.id, NO_ERROR)
+    if (!this.#hasEnded) this.connection.resetLater(this.id)
     this.closed()
   }
 }

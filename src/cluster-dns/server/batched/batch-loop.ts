@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type * as Koffi from 'koffi'
 import type { AnswerTable, PacketMemory } from './answer-table.ts'
+import type { JoinedSend } from './joined-send.ts'
 import type { LoopData, SlowQuery, TableChange } from './worker-messages.ts'
 
 /**
@@ -17,7 +18,7 @@ export class BatchLoop {
   readonly #bytes: Uint8Array
   readonly #words: Uint32Array
   readonly #receive: (flags: number) => number
-  readonly #send: (first: number, count: number) => number
+  readonly #answers: JoinedSend
   #version = 0
 
   constructor(
@@ -27,6 +28,7 @@ export class BatchLoop {
       readonly koffi: typeof Koffi
       readonly port: MessagePort
       readonly takeMessage: (port: MessagePort) => { message: TableChange } | undefined
+      readonly JoinedSend: typeof JoinedSend
     },
   ) {
     const { batch, bufferSize, fd } = data
@@ -43,7 +45,19 @@ export class BatchLoop {
     const { receive, send, base } = this.#calls(worker.koffi)
     this.#lay(new DataView(memory), base)
     this.#receive = (flags) => receive(fd, Number(base), batch, flags, 0)
-    this.#send = (first, count) => send(fd, Number(base) + first * 64, count, 0)
+    let joined = 0
+    this.#answers = new worker.JoinedSend(
+      { batch, words: this.#words },
+      {
+        addressOf(bytes) {
+          joined = Number(worker.koffi.address(bytes))
+          return joined
+        },
+        send: (first, count) => send(fd, joined + first * 64, count, 0),
+        sendOne: (packet) => void send(fd, Number(base) + packet * 64, 1, 0),
+        errno: () => worker.koffi.errno(),
+      },
+    )
   }
 
   #calls(koffi: typeof Koffi) {
@@ -104,37 +118,27 @@ export class BatchLoop {
     }
   }
 
-  /** Neighbours that are answered here are sent together; the others go to the main thread. */
+  /** What the table knows is answered here; the others go to the main thread. */
   #answer(count: number): void {
     const { batch, bufferSize, layout } = this.#data
     const serial = this.#numbers[layout.serial]!
     const slow: SlowQuery[] = []
-    let first = 0
     for (let i = 0; i < count; i++) {
       const at = batch * 112 + i * bufferSize
       const length = this.#words[i * 16 + 14]!
       const size = this.#table.answer(this.#memory, at, length, serial)
       if (size > 0) {
         this.#words[batch * 16 + i * 4 + 2] = size
+        this.#answers.add(i)
         continue
       }
-      this.#sendAll(first, i)
-      first = i + 1
       slow.push({
         packet: this.#bytes.slice(at, at + length),
         address: this.#bytes.slice(batch * 80 + i * 32, batch * 80 + i * 32 + this.#words[i * 16 + 2]!),
       })
     }
-    this.#sendAll(first, count)
+    this.#answers.flush()
     if (slow.length > 0) this.#handOver(slow)
-  }
-
-  #sendAll(first: number, end: number): void {
-    for (let at = first; at < end; ) {
-      const sent = this.#send(at, end - at)
-      // A packet that cannot be sent is left out, as the network might have done.
-      at += sent > 0 ? sent : 1
-    }
   }
 
   #handOver(slow: readonly SlowQuery[]): void {
