@@ -1,14 +1,14 @@
 /** An Ethernet between machines of a test: a bridge in a namespace of its own, and a link to each. */
+import { randomBytes } from 'node:crypto'
 import { kernelLinux } from '../../src/linux/kernel-linux.ts'
 import { LOOPBACK_INDEX } from '../../src/linux/rtnetlink.ts'
 import type { Machine } from './machine.ts'
 
 const UPLINK = 'eth0'
-let made = 0
 
 export class MachineNetwork implements Disposable {
   readonly #linux = kernelLinux()
-  readonly #namespace = this.#linux.namespaces.create(`machines-${process.pid}-${++made}`)
+  readonly #namespace = this.#linux.namespaces.create(`machines-${randomBytes(4).toString('hex')}`)
   readonly #bridge: number
   #machines = 0
 

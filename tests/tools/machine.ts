@@ -13,7 +13,6 @@ import { kubectl } from './kubectl.ts'
 
 export const CLI = process.env.SAMPAN_CLI ?? path.resolve(import.meta.dirname, '..', '..', 'dist', 'bin', 'sampan.js')
 const TIME_LIMIT = 120_000
-let made = 0
 
 export class Machine {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'sampan-machine-'))
@@ -24,7 +23,7 @@ export class Machine {
   #isUp = false
 
   constructor() {
-    this.namespace = this.linux.namespaces.create(`machine-${process.pid}-${++made}`)
+    this.namespace = this.linux.namespaces.create(path.basename(this.folder).replace('sampan-', ''))
     using network = this.linux.openRtnetlink(this.namespace)
     network.changeLink(LOOPBACK_INDEX, { up: true })
     this.env = { ...process.env, HOME: this.folder, KUBECONFIG: path.join(this.folder, 'kubeconfig'), NO_COLOR: '1' }

@@ -12,10 +12,10 @@ export class SummaryReporter implements Reporter {
     const failed = tests.filter((test) => test.result().state === 'failed')
     const hooks = modules.flatMap((module) =>
       [module, ...module.children.allSuites()].flatMap((suite) =>
-        suite.errors().map(({ message }) => `  ${module.relativeModuleId}\n    ${firstLine(message)}\n`),
+        suite.errors().map(({ message }) => `  ${module.relativeModuleId}\n    ${indented(message)}`),
       ),
     )
-    const stray = unhandled.map(({ message }) => `  outside of any test\n    ${firstLine(message)}\n`)
+    const stray = unhandled.map(({ message }) => `  outside of any test\n    ${indented(message)}`)
     const summary = [
       section('passed only when tried again', unsteady.map(lineOf)),
       section('failed', [...failed.map(lineOf), ...hooks, ...stray]),
@@ -26,12 +26,14 @@ export class SummaryReporter implements Reporter {
   }
 }
 
-const firstLine = (message: string) => message.split('\n')[0]
+/** Enough to know what happened. */
+const MOST_LINES = 12
+const indented = (message: string) => `${message.split('\n').slice(0, MOST_LINES).join('\n    ')}\n`
 
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? '' : `\n${lines.length} ${title}:\n${lines.join('')}`
 
 function lineOf(test: TestCase): string {
-  const errors = (test.result().errors ?? []).map(({ message }) => `    ${firstLine(message)}\n`)
+  const errors = (test.result().errors ?? []).map(({ message }) => `    ${indented(message)}`)
   return `  ${test.module.relativeModuleId} > ${test.fullName}\n${errors.join('')}`
 }

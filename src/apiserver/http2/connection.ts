@@ -84,7 +84,7 @@ export class Http2Connection {
     socket.on('close', () => this.#closeStreams())
   }
 
-  /** For streams: */
+  // For streams:
 
   /** How much data may be sent now. */
   get sendRoom(): number {

@@ -50,6 +50,25 @@ test('nothing is left', async () => {
   expect(nftables.tables()).toEqual([])
 })
 
+test('links that the kernel takes away meanwhile are no error', async () => {
+  const linux = fakeLinux()
+  const network = await LocalNetwork.open({ linux, id: 'abc', routed })
+  network.addNode('node-1', 1)
+  using outside = linux.openRtnetlink()
+  linux.openRtnetlink = () => {
+    const late = Object.create(outside) as typeof outside
+    late.links = () => {
+      const links = outside.links()
+      for (const { index, master } of links) if (master !== undefined) outside.deleteLink(index)
+      return links
+    }
+    late[Symbol.dispose] = () => {}
+    return late
+  }
+  await network.remove()
+  expect(outside.link('sampan-abc')).toBeUndefined()
+})
+
 const forwards = (linux: ReturnType<typeof fakeLinux>) => linux.openSysctl().read('net/ipv4/ip_forward')
 
 test('forwarding is off again if it was, after the last cluster', async () => {

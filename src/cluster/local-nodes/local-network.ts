@@ -12,6 +12,7 @@ import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
+import { hasCode } from '../../linux/system-error.ts'
 import { NODE_NETWORKS } from '../node-networks.ts'
 
 export interface LocalNetworkOptions {
@@ -126,7 +127,7 @@ export class LocalNetwork {
     const bridge = network.link(bridgeName(id))
     if (bridge) {
       const ports = network.links().filter(({ master }) => master === bridge.index)
-      for (const { index } of [...ports, bridge]) network.deleteLink(index)
+      for (const { index } of [...ports, bridge]) deleteIfThere(network, index)
     }
     if (wasOff) await endForwarding(linux, nftables)
   }
@@ -194,4 +195,13 @@ function subnetOf(address: string): string {
 function addressIn(subnet: string, host: number): string {
   const range = parseCIDR(subnet)!
   return formatIP({ family: range.family, value: range.first + BigInt(host) })
+}
+
+/** The kernel takes links away with the namespace of their other end, some time after that was deleted. */
+function deleteIfThere(network: Rtnetlink, index: number): void {
+  try {
+    network.deleteLink(index)
+  } catch (error) {
+    if (!hasCode(error, 'ENODEV')) throw error
+  }
 }
