@@ -10,9 +10,8 @@ export class ChangeLog {
   end = 0
   /** The place of the last entry about a node itself. */
   lastNodeChange = -1
-  /** By node: the last round of `changedSince` that met it. */
-  #met = new Int32Array(64)
-  #round = 0
+  /** By node: the place of its last entry. */
+  #last = new Float64Array(64).fill(-1)
   #changed = new Int32Array(64)
 
   constructor(size = 1 << 15) {
@@ -22,13 +21,13 @@ export class ChangeLog {
 
   /** The pods on a node changed. */
   podsChanged(node: number): void {
-    this.#entries[this.end++ & this.#mask] = node
+    this.#append(node, node)
   }
 
   /** The node itself changed. */
   nodeChanged(node: number): void {
     this.lastNodeChange = this.end
-    this.#entries[this.end++ & this.#mask] = node | NODE_CHANGED
+    this.#append(node, node | NODE_CHANGED)
   }
 
   has(position: number): boolean {
@@ -50,27 +49,30 @@ export class ChangeLog {
    * memory. The list is the caller's until somebody asks again.
    */
   changedSince(position: number, nodeCount: number): { readonly nodes: Int32Array; readonly count: number } {
-    if (this.#met.length < nodeCount) this.#reserve(nodeCount)
-    const met = this.#met
-    const round = ++this.#round
-    const entries = this.#entries
+    const last = this.#last
     const nodes = this.#changed
     let count = 0
-    for (let at = position; at < this.end; at++) {
-      const node = entries[at & this.#mask]! & ~NODE_CHANGED
-      if (met[node] === round) continue
-      met[node] = round
-      nodes[count++] = node
+    if (this.end - position > nodeCount >> 3) {
+      for (let node = 0; node < nodeCount; node++) if (last[node]! >= position) nodes[count++] = node
+    } else {
+      for (let at = position; at < this.end; at++) {
+        const node = this.node(at)
+        if (last[node] === at) nodes[count++] = node
+      }
     }
-    if (count <= nodeCount >> 3) return { nodes, count }
-    count = 0
-    for (let node = 0; node < nodeCount; node++) if (met[node] === round) nodes[count++] = node
     return { nodes, count }
   }
 
+  #append(node: number, entry: number): void {
+    if (node >= this.#last.length) this.#reserve(node + 1)
+    this.#last[node] = this.end
+    this.#entries[this.end++ & this.#mask] = entry
+  }
+
   #reserve(nodeCount: number): void {
-    this.#met = new Int32Array(2 * nodeCount)
-    this.#round = 0
+    const last = new Float64Array(2 * nodeCount).fill(-1)
+    last.set(this.#last)
+    this.#last = last
     this.#changed = new Int32Array(2 * nodeCount)
   }
 }

@@ -1,5 +1,4 @@
 import type { Pod } from '../../api/generated/core-v1.ts'
-import { formatSelector } from '../../api/meta/label-selector.ts'
 import { termMatches } from '../cache/affinity-term.ts'
 import type { ClusterState } from '../cache/cluster-state.ts'
 import { pinnedNodes } from '../cache/node-selection.ts'
@@ -54,7 +53,7 @@ export class ClassTable {
     const pinned = pinnedNodes(pod.spec!)
     // Domains of a spread constraint are counted over the nodes that the affinity allows: then the names matter.
     const isPinned = pinned !== undefined && !pod.spec!.topologySpreadConstraints?.length && hasUniformTerms(pod)
-    const belongsTo = pod.spec!.topologySpreadConstraints?.length ? '' : formatSelector(this.#selectors.selectorOf(pod))
+    const belongsTo = pod.spec!.topologySpreadConstraints?.length ? '' : this.#selectors.selectorText(pod)
     const signature = classSignature(pod, this.#cluster.counts.labelKeys, belongsTo, isPinned)
     const like = this.#classes.get(signature)?.facts
     // What the signature covers needs to be read only once.

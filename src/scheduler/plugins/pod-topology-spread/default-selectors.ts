@@ -21,6 +21,7 @@ export class DefaultSelectors {
   /** namespace -> `key=value` of one label -> services that ask for it. */
   readonly #services = new Map<string, Map<string, Set<SelectingService>>>()
   readonly #workloads: (kind: string, key: string) => SelectingWorkload | undefined
+  readonly #texts = new WeakMap<object, string>()
   /** Changes when any answer may have. */
   version = 0
 
@@ -36,27 +37,47 @@ export class DefaultSelectors {
 
   /** Everything, if the pod belongs to nothing. */
   selectorOf(pod: Pod): Selector {
-    const { namespace = '', labels = {}, ownerReferences } = pod.metadata
-    const owner = ownerReferences?.find((reference) => reference.controller)
-    const set = this.#serviceLabels(namespace, labels)
-    const workload = owner && this.#workloads(owner.kind, `${namespace}/${owner.name}`)
-    const selector = workload?.spec?.selector
-    if (owner?.kind === 'ReplicationController') return fromSet({ ...set, ...(selector as Record<string, string>) })
+    const set: Record<string, string> = Object.assign({}, ...this.#serviceSelectors(pod))
+    const selector = this.#workloadSelector(pod)
+    if (ownerOf(pod)?.kind === 'ReplicationController')
+      return fromSet({ ...set, ...(selector as Record<string, string>) })
     if (!selector) return fromSet(set)
     return compileLabelSelector({ ...selector, matchLabels: { ...selector.matchLabels, ...set } })
   }
 
-  #serviceLabels(namespace: string, labels: Readonly<Record<string, string>>): Record<string, string> {
+  /** A text that is another one for pods of another selector. */
+  selectorText(pod: Pod): string {
+    let text = ''
+    for (const selector of this.#serviceSelectors(pod)) text += this.#textOf(selector)
+    const workload = this.#workloadSelector(pod)
+    return workload ? `${text}|${ownerOf(pod)!.kind}${this.#textOf(workload)}` : text
+  }
+
+  /** Thousands of pods share a few selectors. */
+  #textOf(selector: object): string {
+    const known = this.#texts.get(selector)
+    if (known !== undefined) return known
+    const text = JSON.stringify(selector)
+    this.#texts.set(selector, text)
+    return text
+  }
+
+  #workloadSelector(pod: Pod): LabelSelector | undefined {
+    const owner = ownerOf(pod)
+    return owner && this.#workloads(owner.kind, `${pod.metadata.namespace}/${owner.name}`)?.spec?.selector
+  }
+
+  #serviceSelectors({ metadata: { namespace = '', labels } }: Pod): Record<string, string>[] {
     const byLabel = this.#services.get(namespace)
-    const set: Record<string, string> = {}
-    if (!byLabel) return set
+    const selectors: Record<string, string>[] = []
+    if (!byLabel || !labels) return selectors
     for (const key in labels) {
       for (const service of byLabel.get(`${key}=${labels[key]}`) ?? []) {
         const wanted = service.spec!.selector!
-        if (Object.keys(wanted).every((name) => labels[name] === wanted[name])) Object.assign(set, wanted)
+        if (Object.keys(wanted).every((name) => labels[name] === wanted[name])) selectors.push(wanted)
       }
     }
-    return set
+    return selectors
   }
 
   #entry(service: SelectingService): Set<SelectingService> | undefined {
@@ -71,6 +92,8 @@ export class DefaultSelectors {
     return services
   }
 }
+
+const ownerOf = ({ metadata }: Pod) => metadata.ownerReferences?.find((reference) => reference.controller)
 
 const fromSet = (set: Record<string, string>): Selector =>
   Object.keys(set).length === 0 ? EVERYTHING : selectorFromSet(set)
