@@ -47,7 +47,7 @@ export function numberedBalancer(layout: Layout, kind: FrontendKind, scope: Scop
     ])
   const rules = count > 1 ? [toOneOf(count), toOneOf(1)] : [toOneOf(1)]
   const name = `${NAME_OF_PREFIX[kind]}${scope === 'local' ? '-local' : ''}-${count}`
-  return { suffix: String(count), rules, chain: { name, rules } }
+  return { suffix: String(count), rules, chain: { name, rules, stays: true } }
 }
 
 /** The numbered endpoints of one address. */

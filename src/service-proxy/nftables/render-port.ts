@@ -104,7 +104,7 @@ class PortRenderer {
     const scope = internalPolicyLocal ? 'local' : 'cluster'
     // Under an internal Local policy the local endpoints are the only ones of this address, and count from 0.
     const balancer = this.#balancer('address', scope, 'cluster')
-    const chain = this.#known(`cluster-ip-${balancer.suffix}`, () => [...this.#markForeign(), ...balancer.rules])
+    const chain = this.#known(`cluster-ip-${balancer.suffix}`, true, () => [...this.#markForeign(), ...balancer.rules])
     this.#lead('address', clusterIP, chain)
     if (this.#isNumbered) this.#number('address', clusterIP, scope, 'cluster')
   }
@@ -130,7 +130,10 @@ class PortRenderer {
   /** The endpoint may be on another node, and its answer must come back through this one. */
   #clusterPolicyChain(kind: FrontendKind): RenderedChain {
     const balancer = this.#balancer(kind, 'cluster')
-    return this.#known(`${PREFIXES[kind]}-${balancer.suffix}`, () => [rule([jump(MARK_CHAIN)]), ...balancer.rules])
+    return this.#known(`${PREFIXES[kind]}-${balancer.suffix}`, true, () => [
+      rule([jump(MARK_CHAIN)]),
+      ...balancer.rules,
+    ])
   }
 
   /** Pods and the node are inside already, so the policy is not for them; others keep their address and stay here. */
@@ -139,7 +142,7 @@ class PortRenderer {
     this.#chain(cluster.chain)
     const hasLocal = this.#slots.local.length > 0
     const local = hasLocal ? this.#balancer(kind, 'local') : undefined
-    return this.#known(`${PREFIXES[kind]}-local-${cluster.suffix}-${local?.suffix ?? 0}`, () => [
+    return this.#known(`${PREFIXES[kind]}-local-${cluster.suffix}-${local?.suffix ?? 0}`, false, () => [
       ...this.#insideRules(cluster.chain.name),
       ...(local?.rules ?? []),
     ])
@@ -155,10 +158,10 @@ class PortRenderer {
     ]
   }
 
-  /** Chains of a single port are not kept for others. */
-  #known(name: string, render: () => readonly NftRule[]): RenderedChain {
+  /** Chains of a single port are not kept for others; of two sizes at once there are too many to let all of them stay. */
+  #known(name: string, stays: boolean, render: () => readonly NftRule[]): RenderedChain {
     return this.#isNumbered
-      ? getOrCreate(this.#context.chains, name, () => ({ name, rules: render() }))
+      ? getOrCreate(this.#context.chains, name, () => ({ name, rules: render(), stays }))
       : { name, rules: render() }
   }
 

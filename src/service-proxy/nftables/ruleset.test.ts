@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fakeLinux } from '../../linux/fake-linux.ts'
+import { chainUsedBy } from '../../linux/nft-expressions.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import type { Nftables, NftElement } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
@@ -72,9 +73,17 @@ const shapes = fc.record({
   ranges: fc.boolean(),
 })
 
-/** Everything in the table, in an order of its own; endpoints by address only, as their numbers depend on history. */
+/**
+ * Everything in the table that a packet may meet, in an order of its own; endpoints by address only, as their numbers
+ * depend on history.
+ */
 function contentsOf(nftables: Nftables, layout: ReturnType<typeof layoutOf>) {
   const { chains, sets, rules } = nftables.list(layout.table)!
+  const leading = JSON.stringify([
+    rules.flatMap(({ expressions }) => expressions.map(chainUsedBy)),
+    sets.map((set) => nftables.elements(set).map(({ verdict }) => verdict)),
+  ])
+  const isMet = (name: string) => !/-\d+$/.test(name) || leading.includes(`"${name}"`)
   const elementText = (name: string, { key, keyEnd, data, verdict }: NftElement) => {
     const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('hex')
     // Of the number only whether it is one for local endpoints.
@@ -82,9 +91,12 @@ function contentsOf(nftables: Nftables, layout: ReturnType<typeof layoutOf>) {
     return name.startsWith('sticky') ? JSON.stringify(verdict) : `${hex(key)} ${hex(keyEnd)} ${JSON.stringify(verdict)}`
   }
   return {
-    chains: chains.map(({ name }) => name).sort(),
+    chains: chains
+      .map(({ name }) => name)
+      .filter(isMet)
+      .sort(),
     rules: rules
-      .filter(({ chain }) => !chain.startsWith('sticky'))
+      .filter(({ chain }) => isMet(chain) && !chain.startsWith('sticky'))
       .map((rule) => `${rule.chain}: ${ruleText(rule)}`)
       .sort(),
     sets: Object.fromEntries(
@@ -215,6 +227,36 @@ describe('a ruleset', () => {
     expect(operations(ahead)).not.toContain('add-elements')
     expect(operations(transaction)).toContain('add-elements')
     expect(operations(transaction)).not.toContain('add-chain')
+  })
+
+  test('a size that comes again needs no new chain, and a restart takes away what nothing leads to', async () => {
+    const layout = layoutOf('IPv4')
+    const nftables = fakeLinux().openNftables()
+    const ruleset = new Ruleset(layout, node)
+    const start = new NftTransaction()
+    replaceTable(ruleset.load([port(0, plain)]), start)
+    await nftables.commit(start)
+    const operations: (readonly string[])[] = []
+    const chainChanges = ({ operations }: NftTransaction) =>
+      operations.flatMap((one) => (/-chain$/.test(one.op) && 'chain' in one ? [`${one.op} ${one.chain.name}`] : []))
+    for (const endpoints of [
+      [2, 3],
+      [2, 3, 4],
+      [2, 3],
+    ]) {
+      const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
+      const changed = port(0, { ...plain, endpoints })
+      ruleset.change([[changed.key, changed]], transaction, ahead)
+      await nftables.commit(ahead)
+      await nftables.commit(transaction)
+      operations.push([...chainChanges(ahead), ...chainChanges(transaction)])
+    }
+    expect(operations).toEqual([['add-chain cluster-ip-2'], [], []])
+    const restart = new NftTransaction()
+    const wanted = new Ruleset(layout, node).load([port(0, { ...plain, endpoints: [2, 3] })])
+    expect(appendDifference(nftables, wanted, nftables.list(layout.table)!, restart)).toBe(true)
+    expect(restart.operations.map(({ op }) => op)).toEqual(['flush-chain', 'delete-chain'])
+    expect(chainChanges(restart)).toEqual(['flush-chain cluster-ip-3', 'delete-chain cluster-ip-3'])
   })
 
   test('a change of one endpoint is a few elements, whatever else there is', () => {

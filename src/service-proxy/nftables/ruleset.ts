@@ -167,7 +167,7 @@ export class Ruleset {
       this.#sets,
       rendered.flatMap((one) => one.sets),
     )
-    const goneChains = chains.filter(({ uses }) => uses === 0)
+    const goneChains = chains.filter(({ object, uses, isLive }) => uses === 0 && !(object.stays && isLive))
     const goneSets = sets.filter(({ uses }) => uses === 0)
     for (const one of sets) if (one.uses > 0 && !one.isLive) ahead.addSet(one.object)
     for (const one of chains) {

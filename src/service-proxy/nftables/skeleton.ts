@@ -27,6 +27,8 @@ export interface RenderedChain {
   readonly rules: readonly NftRule[]
   /** Belongs to one port, so that its rules change with it; the rules of all others follow from their names. */
   readonly isOwn?: boolean
+  /** Left in place when its last port goes: ports of its size come again, and a new chain takes the kernel long. */
+  readonly stays?: boolean
 }
 
 /** An element and the set it belongs to. */
