@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Endpoint, ServicePort } from '../service-port.ts'
 import { layoutOf } from './layout.ts'
-import { addressEndpoints, nodePortEndpoints, numberedBalancer, type Scope } from './load-balancing.ts'
+import { addressEndpoints, nodePortEndpoints, numberedRules, type Scope } from './load-balancing.ts'
 import { PacketMachine, type PacketState } from './packet-machine.ts'
 
 const layout = layoutOf('IPv4')
@@ -10,7 +10,7 @@ const port = { protocol: 'TCP', port: 80, clusterIP: '10.96.0.1', nodePort: 30_0
 
 /** Where a packet goes that chooses the last number of three. */
 function targetOfLast(kind: 'address' | 'nodeport', scope: Scope, present: readonly Endpoint[]): string | undefined {
-  const { rules } = numberedBalancer(layout, kind, scope, endpoints.length)
+  const rules = numberedRules(layout, kind, scope, endpoints.length)
   const rendered =
     kind === 'address'
       ? addressEndpoints(layout, port, port.clusterIP, scope, present)

@@ -15,25 +15,16 @@ export type Scope = 'cluster' | 'local'
 /** Endpoints in the order of their numbers. */
 export type Slots = Readonly<Record<Scope, readonly Endpoint[]>>
 
-export interface Balancer {
-  /** Names the chains that lead to it. */
-  readonly suffix: string
-  /** What chooses, in place. */
-  readonly rules: readonly NftRule[]
-  /** The same as a chain to go to. */
-  readonly chain: RenderedChain
-}
-
 /** Numbers of local endpoints begin here: one address may have both kinds. */
 const LOCAL_OFFSET = 0x10000
 const AFFINITY_CLIENTS = 65_536
-const NAME_OF_PREFIX: Readonly<Record<FrontendKind, string>> = { address: 'lb', nodeport: 'nodeport-lb' }
+const NUMBERED_NAMES: Readonly<Record<FrontendKind, string>> = { address: 'lb', nodeport: 'nodeport-lb' }
 
 /**
  * `dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 3 map @endpoints`. A packet that chose a number just
  * before the last endpoint went finds nothing there, and takes the first.
  */
-export function numberedBalancer(layout: Layout, kind: FrontendKind, scope: Scope, count: number): Balancer {
+export function numberedRules(layout: Layout, kind: FrontendKind, scope: Scope, count: number): NftRule[] {
   const key = kind === 'address' ? frontendKey(layout) : nodePortKey()
   const number = kind === 'address' ? layout.words + 2 : 2
   const address = number + 1
@@ -45,10 +36,12 @@ export function numberedBalancer(layout: Layout, kind: FrontendKind, scope: Scop
       { expr: 'map', set: kind === 'address' ? 'endpoints' : 'nodeport-endpoints', from: 0, to: address },
       { expr: 'nat', type: 'destination', family: layout.table.family as 'ip', address, port: address + layout.words },
     ])
-  const rules = count > 1 ? [toOneOf(count), toOneOf(1)] : [toOneOf(1)]
-  const name = `${NAME_OF_PREFIX[kind]}${scope === 'local' ? '-local' : ''}-${count}`
-  return { suffix: String(count), rules, chain: { name, rules, stays: true } }
+  return count > 1 ? [toOneOf(count), toOneOf(1)] : [toOneOf(1)]
 }
+
+/** The chains that do nothing else, before their size. */
+export const numberedName = (kind: FrontendKind, scope: Scope) =>
+  scope === 'local' ? `${NUMBERED_NAMES[kind]}-local` : NUMBERED_NAMES[kind]
 
 /** The numbered endpoints of one address. */
 export function addressEndpoints(
@@ -96,7 +89,7 @@ const hashOf = ({ key, affinitySeconds }: ServicePort) =>
   createHash('sha256').update(`${key} ${affinitySeconds}`).digest('hex').slice(0, 10)
 
 /** Clients come back to their endpoint: each endpoint has a set of those it knows. */
-export function stickyBalancer(layout: Layout, port: ServicePort, scope: Scope, slots: Slots): Balancer {
+export function stickyChain(layout: Layout, port: ServicePort, scope: Scope, slots: Slots): RenderedChain {
   const hash = hashOf(port)
   const name = stickyName(hash, scope)
   const known = slots[scope].map((endpoint) =>
@@ -115,8 +108,7 @@ export function stickyBalancer(layout: Layout, port: ServicePort, scope: Scope, 
       port.name,
     )
   const count = slots[scope].length
-  const chain = { name, rules: [...known, toOneOf(count), ...(count > 1 ? [toOneOf(1)] : [])], isOwn: true }
-  return { suffix: name, rules: [rule([goto(name)], port.name)], chain }
+  return { name, rules: [...known, toOneOf(count), ...(count > 1 ? [toOneOf(1)] : [])], isOwn: true }
 }
 
 /** The chains and sets of all endpoints of a sticky port. */

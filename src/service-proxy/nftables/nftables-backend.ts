@@ -96,14 +96,15 @@ export class NftablesBackend implements ServiceProxyBackend {
     table: PortSource,
     changed: ReadonlySet<ServicePortKey>,
   ): Promise<void> {
-    const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
+    const [ahead, transaction, behind] = [new NftTransaction(), new NftTransaction(), new NftTransaction()]
     for (const [family, ruleset] of rulesets) {
       const changes: [ServicePortKey, ServicePort | undefined][] = []
       for (const key of changed) if (key.endsWith(family)) changes.push([key, table.get(key)])
-      if (changes.length > 0) ruleset.change(changes, transaction, ahead)
+      if (changes.length > 0) ruleset.change(changes, transaction, ahead, behind)
     }
     await this.#commit(ahead)
     await this.#commit(transaction)
+    await this.#commit(behind)
   }
 
   /** Adopts what is there: only differences are written, so that a restart moves nothing. */

@@ -15,14 +15,14 @@ import { addressText, rangesOf } from './address-ranges.ts'
 import { goto, isLocalAddress, jump, type Layout, rule } from './layout.ts'
 import {
   addressEndpoints,
-  type Balancer,
   commentOf,
   type FrontendKind,
   nodePortEndpoints,
-  numberedBalancer,
+  numberedName,
+  numberedRules,
   type Scope,
   type Slots,
-  stickyBalancer,
+  stickyChain,
   stickyEndpoints,
 } from './load-balancing.ts'
 import { isForeignTraffic, isPodTraffic } from './local-traffic.ts'
@@ -41,15 +41,9 @@ export interface RenderContext {
   readonly layout: Layout
   readonly node: ProxyNode
   readonly chains: Map<string, RenderedChain>
-  readonly balancers: Map<string, Balancer>
 }
 
-export const renderContext = (layout: Layout, node: ProxyNode): RenderContext => ({
-  layout,
-  node,
-  chains: new Map(),
-  balancers: new Map(),
-})
+export const renderContext = (layout: Layout, node: ProxyNode): RenderContext => ({ layout, node, chains: new Map() })
 
 export function renderPort(context: RenderContext, port: ServicePort, slots: Slots): Rendered {
   return new PortRenderer(context, port, slots).render()
@@ -103,9 +97,7 @@ class PortRenderer {
     }
     const scope = internalPolicyLocal ? 'local' : 'cluster'
     // Under an internal Local policy the local endpoints are the only ones of this address, and count from 0.
-    const balancer = this.#balancer('address', scope, 'cluster')
-    const chain = this.#known(`cluster-ip-${balancer.suffix}`, true, () => [...this.#markForeign(), ...balancer.rules])
-    this.#lead('address', clusterIP, chain)
+    this.#lead('address', clusterIP, this.#balancing('cluster-ip', 'address', scope, 'cluster', markForeign))
     if (this.#isNumbered) this.#number('address', clusterIP, scope, 'cluster')
   }
 
@@ -129,23 +121,18 @@ class PortRenderer {
 
   /** The endpoint may be on another node, and its answer must come back through this one. */
   #clusterPolicyChain(kind: FrontendKind): RenderedChain {
-    const balancer = this.#balancer(kind, 'cluster')
-    return this.#known(`${PREFIXES[kind]}-${balancer.suffix}`, true, () => [
-      rule([jump(MARK_CHAIN)]),
-      ...balancer.rules,
-    ])
+    return this.#balancing(PREFIXES[kind], kind, 'cluster', 'cluster', markAll)
   }
 
   /** Pods and the node are inside already, so the policy is not for them; others keep their address and stay here. */
   #localPolicyChain(kind: FrontendKind): RenderedChain {
     const cluster = this.#balancer(kind, 'cluster')
-    this.#chain(cluster.chain)
-    const hasLocal = this.#slots.local.length > 0
-    const local = hasLocal ? this.#balancer(kind, 'local') : undefined
-    return this.#known(`${PREFIXES[kind]}-local-${cluster.suffix}-${local?.suffix ?? 0}`, false, () => [
-      ...this.#insideRules(cluster.chain.name),
-      ...(local?.rules ?? []),
-    ])
+    const local = this.#slots.local.length > 0 ? this.#balancer(kind, 'local') : undefined
+    const name = `${PREFIXES[kind]}-local-${this.#suffix('cluster', cluster)}-${local ? this.#suffix('local', local) : 0}`
+    const rules = () => [...this.#insideRules(cluster.name), ...(local ? [rule([goto(local.name)])] : [])]
+    return this.#isNumbered
+      ? getOrCreate(this.#context.chains, name, () => ({ name, rules: rules() }))
+      : { name, rules: rules() }
   }
 
   #insideRules(clusterChain: string): NftRule[] {
@@ -158,28 +145,41 @@ class PortRenderer {
     ]
   }
 
-  /** Chains of a single port are not kept for others; of two sizes at once there are too many to let all of them stay. */
-  #known(name: string, stays: boolean, render: () => readonly NftRule[]): RenderedChain {
-    return this.#isNumbered
-      ? getOrCreate(this.#context.chains, name, () => ({ name, rules: render(), stays }))
-      : { name, rules: render() }
-  }
-
   get #isNumbered(): boolean {
     return this.#port.affinitySeconds === undefined
   }
 
-  #balancer(kind: FrontendKind, scope: Scope, numberedAs: Scope = scope): Balancer {
-    const count = this.#slots[scope].length
+  /** What tells chains that balance this port from those of others. */
+  #suffix(scope: Scope, balancer: RenderedChain): string {
+    return this.#isNumbered ? String(this.#slots[scope].length) : balancer.name
+  }
+
+  /** A chain that balances, after rules of its own. */
+  #balancing(name: string, kind: FrontendKind, scope: Scope, numberedAs: Scope, before: RulesOf): RenderedChain {
+    const context = this.#context
     if (this.#isNumbered) {
-      return getOrCreate(this.#context.balancers, `${kind} ${numberedAs} ${count}`, () =>
-        numberedBalancer(this.#layout, kind, numberedAs, count),
-      )
+      return sizedChain(context, name, this.#slots[scope].length, (size) => [
+        ...before(context),
+        ...numberedRules(context.layout, kind, numberedAs, size),
+      ])
     }
+    const { name: sticky } = this.#stickyChain(scope)
+    return { name: `${name}-${sticky}`, rules: [...before(context), rule([goto(sticky)], this.#port.name)] }
+  }
+
+  /** A chain that does nothing else. */
+  #balancer(kind: FrontendKind, scope: Scope): RenderedChain {
+    if (!this.#isNumbered) return this.#stickyChain(scope)
+    const chain = this.#balancing(numberedName(kind, scope), kind, scope, scope, () => [])
+    this.#chain(chain)
+    return chain
+  }
+
+  #stickyChain(scope: Scope): RenderedChain {
     this.#scopes.add(scope)
-    const sticky = stickyBalancer(this.#layout, this.#port, scope, this.#slots)
-    this.#chain(sticky.chain)
-    return sticky
+    const chain = stickyChain(this.#layout, this.#port, scope, this.#slots)
+    this.#chain(chain)
+    return chain
   }
 
   #number(kind: FrontendKind, ip: string, scope: Scope, numberedAs: Scope): void {
@@ -189,12 +189,6 @@ class PortRenderer {
         ? addressEndpoints(this.#layout, this.#port, ip, numberedAs, endpoints)
         : nodePortEndpoints(this.#layout, this.#port, numberedAs, endpoints)
     for (const element of elements) this.#elements.push(element)
-  }
-
-  #markForeign(): NftRule[] {
-    if (this.#node.masqueradeAll) return [rule([jump(MARK_CHAIN)])]
-    const foreign = isForeignTraffic(this.#layout, this.#node.localDetector)
-    return foreign ? [rule([...foreign, jump(MARK_CHAIN)])] : []
   }
 
   #lead(kind: FrontendKind, ip: string, chain: RenderedChain): void {
@@ -265,6 +259,32 @@ class PortRenderer {
   #add(set: NftSet, element: NftElement): void {
     this.#elements.push({ set, element })
   }
+}
+
+/** A chain for all ports with so many endpoints. */
+function sizedChain(
+  context: RenderContext,
+  prefix: string,
+  size: number,
+  rules: (size: number) => readonly NftRule[],
+): RenderedChain {
+  const name = `${prefix}-${size}`
+  return getOrCreate(context.chains, name, () => ({
+    name,
+    rules: rules(size),
+    neighbours: () => [size - 1, size + 1].filter((n) => n > 0).map((n) => sizedChain(context, prefix, n, rules)),
+  }))
+}
+
+type RulesOf = (context: RenderContext) => readonly NftRule[]
+
+const markAll: RulesOf = () => [rule([jump(MARK_CHAIN)])]
+
+const markForeign: RulesOf = (context) => {
+  const { layout, node } = context
+  if (node.masqueradeAll) return markAll(context)
+  const foreign = isForeignTraffic(layout, node.localDetector)
+  return foreign ? [rule([...foreign, jump(MARK_CHAIN)])] : []
 }
 
 const PREFIXES: Readonly<Record<FrontendKind, string>> = { address: 'external', nodeport: 'nodeport' }

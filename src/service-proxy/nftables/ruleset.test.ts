@@ -219,9 +219,9 @@ describe('a ruleset', () => {
   test.each([false, true])('chains are there before anything leads to them (sticky: %s)', (affinity) => {
     const ruleset = new Ruleset(layoutOf('IPv4'), node)
     ruleset.load([port(0, { ...plain, affinity })])
-    const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
+    const [ahead, transaction, behind] = [new NftTransaction(), new NftTransaction(), new NftTransaction()]
     const changed = port(0, { ...plain, affinity, endpoints: [2, 3, 5, 7, 9] })
-    ruleset.change([[changed.key, changed]], transaction, ahead)
+    ruleset.change([[changed.key, changed]], transaction, ahead, behind)
     const operations = (of: NftTransaction) => new Set(of.operations.map(({ op }) => op))
     expect(operations(ahead)).toContain('add-chain')
     expect(operations(ahead)).not.toContain('add-elements')
@@ -229,34 +229,36 @@ describe('a ruleset', () => {
     expect(operations(transaction)).not.toContain('add-chain')
   })
 
-  test('a size that comes again needs no new chain, and a restart takes away what nothing leads to', async () => {
+  test('chains of the next sizes are there before they are needed, and stay until a restart', async () => {
     const layout = layoutOf('IPv4')
     const nftables = fakeLinux().openNftables()
     const ruleset = new Ruleset(layout, node)
+    const ofSize = (size: number) => port(0, { ...plain, endpoints: Array.from({ length: size }, (_, i) => i + 2) })
     const start = new NftTransaction()
-    replaceTable(ruleset.load([port(0, plain)]), start)
+    replaceTable(ruleset.load([ofSize(3)]), start)
     await nftables.commit(start)
-    const operations: (readonly string[])[] = []
-    const chainChanges = ({ operations }: NftTransaction) =>
-      operations.flatMap((one) => (/-chain$/.test(one.op) && 'chain' in one ? [`${one.op} ${one.chain.name}`] : []))
-    for (const endpoints of [
-      [2, 3],
-      [2, 3, 4],
-      [2, 3],
-    ]) {
-      const [ahead, transaction] = [new NftTransaction(), new NftTransaction()]
-      const changed = port(0, { ...plain, endpoints })
-      ruleset.change([[changed.key, changed]], transaction, ahead)
-      await nftables.commit(ahead)
-      await nftables.commit(transaction)
-      operations.push([...chainChanges(ahead), ...chainChanges(transaction)])
+    const chainsOf = ({ operations }: NftTransaction, op: string) =>
+      operations.flatMap((one) => (one.op === op && 'chain' in one ? [one.chain.name] : []))
+    const changes = []
+    for (const size of [4, 3, 8, 2, 3]) {
+      const [ahead, transaction, behind] = [new NftTransaction(), new NftTransaction(), new NftTransaction()]
+      ruleset.change([[ofSize(size).key, ofSize(size)]], transaction, ahead, behind)
+      for (const step of [ahead, transaction, behind]) await nftables.commit(step)
+      expect(transaction.operations.every(({ op }) => op.endsWith('-elements'))).toBe(true)
+      changes.push([size, chainsOf(ahead, 'add-chain'), chainsOf(behind, 'add-chain')])
     }
-    expect(operations).toEqual([['add-chain cluster-ip-2'], [], []])
+    expect(changes).toEqual([
+      [4, [], ['cluster-ip-5']],
+      [3, [], []],
+      [8, ['cluster-ip-8'], ['cluster-ip-7', 'cluster-ip-9']],
+      [2, [], ['cluster-ip-1']],
+      [3, [], []],
+    ])
     const restart = new NftTransaction()
-    const wanted = new Ruleset(layout, node).load([port(0, { ...plain, endpoints: [2, 3] })])
+    const wanted = new Ruleset(layout, node).load([ofSize(3)])
     expect(appendDifference(nftables, wanted, nftables.list(layout.table)!, restart)).toBe(true)
-    expect(restart.operations.map(({ op }) => op)).toEqual(['flush-chain', 'delete-chain'])
-    expect(chainChanges(restart)).toEqual(['flush-chain cluster-ip-3', 'delete-chain cluster-ip-3'])
+    expect(chainsOf(restart, 'delete-chain').sort()).toEqual([1, 5, 7, 8, 9].map((size) => `cluster-ip-${size}`))
+    expect(new Set(restart.operations.map(({ op }) => op))).toEqual(new Set(['flush-chain', 'delete-chain']))
   })
 
   test('a change of one endpoint is a few elements, whatever else there is', () => {

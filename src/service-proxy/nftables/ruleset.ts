@@ -1,4 +1,5 @@
 /** All that the table of one family should hold, kept up to date port by port. Pure: it says what to change, others do it. */
+import { getOrCreate } from '../../base/get-or-create.ts'
 import type { NftTransaction } from '../../linux/nft-transaction.ts'
 import type { NftElement, NftSet, NftTable } from '../../linux/nftables.ts'
 import type { ProxyNode } from '../backend.ts'
@@ -38,6 +39,8 @@ export class Ruleset {
   readonly #ports = new Map<ServicePortKey, PortState>()
   readonly #chains = new Map<string, Counted<RenderedChain>>()
   readonly #sets = new Map<string, Counted<NftSet>>()
+  /** Chains that nobody uses yet, and that are not in the kernel. */
+  #spares: Counted<RenderedChain>[] = []
   /** Several ports may want the same element of these. */
   readonly #shared: ReadonlyMap<NftSet, Map<string, number>>
 
@@ -54,12 +57,14 @@ export class Ruleset {
   /**
    * Takes the new state of ports (undefined: gone) and appends what that means for the kernel. New chains may be made
    * `ahead`, before anything leads to them: a packet on its way through the rules while others come into force keeps to the
-   * old rules, among which a new chain is empty, but finds the new elements, which lead to it.
+   * old rules, among which a new chain is empty, but finds the new elements, which lead to it. Chains that nothing leads
+   * to yet may come `behind`.
    */
   change(
     changes: Iterable<readonly [ServicePortKey, ServicePort | undefined]>,
     transaction: NftTransaction,
     ahead = transaction,
+    behind = transaction,
   ): void {
     const elements = new ElementChanges(this.#shared)
     const touched: Rendered[] = []
@@ -79,6 +84,7 @@ export class Ruleset {
     for (const rendered of added) this.#retain(rendered)
     for (const rendered of touched) this.#release(rendered)
     this.#append(transaction, ahead, [...touched, ...added], elements)
+    this.#appendSpares(behind)
   }
 
   /** Takes all ports of a table at once, into an empty ruleset, and gives everything that should stand in the kernel. */
@@ -100,6 +106,7 @@ export class Ruleset {
       this.#retain(rendered)
       put(rendered)
     }
+    this.#spares = []
     for (const counted of [...this.#chains.values(), ...this.#sets.values()]) {
       counted.isLive = true
       counted.isStale = false
@@ -130,20 +137,21 @@ export class Ruleset {
 
   #retain({ chains, sets }: Rendered): void {
     for (const chain of chains) {
-      const counted = this.#chains.get(chain.name)
-      if (!counted) {
-        this.#chains.set(chain.name, { object: chain, uses: 1, isLive: false, isStale: false })
-        continue
-      }
-      counted.uses++
+      const counted = getOrCreate(this.#chains, chain.name, () => unused(chain))
+      if (counted.uses++ === 0) this.#spare(chain.neighbours?.() ?? [])
       if (!chain.isOwn) continue
       counted.object = chain
       counted.isStale = true
     }
-    for (const set of sets) {
-      const counted = this.#sets.get(set.name)
-      if (counted) counted.uses++
-      else this.#sets.set(set.name, { object: set, uses: 1, isLive: false, isStale: false })
+    for (const set of sets) getOrCreate(this.#sets, set.name, () => unused(set)).uses++
+  }
+
+  #spare(chains: readonly RenderedChain[]): void {
+    for (const chain of chains) {
+      if (this.#chains.has(chain.name)) continue
+      const counted = unused(chain)
+      this.#chains.set(chain.name, counted)
+      this.#spares.push(counted)
     }
   }
 
@@ -167,13 +175,10 @@ export class Ruleset {
       this.#sets,
       rendered.flatMap((one) => one.sets),
     )
-    const goneChains = chains.filter(({ object, uses, isLive }) => uses === 0 && !(object.stays && isLive))
+    const goneChains = chains.filter(({ object, uses }) => uses === 0 && !object.neighbours)
     const goneSets = sets.filter(({ uses }) => uses === 0)
     for (const one of sets) if (one.uses > 0 && !one.isLive) ahead.addSet(one.object)
-    for (const one of chains) {
-      const { name, base } = one.object
-      if (one.uses > 0 && !one.isLive) ahead.addChain({ table, name, ...(base && { base }) })
-    }
+    for (const one of chains) if (one.uses > 0 && !one.isLive) this.#addChain(ahead, one)
     for (const one of chains) if (one.uses > 0) this.#writeRules(one.isLive ? transaction : ahead, one)
     elements.append(transaction, (set) => this.#sets.get(set.name)?.uses === 0)
     for (const one of goneChains) if (one.isLive) transaction.flushChain({ table, name: one.object.name })
@@ -184,6 +189,20 @@ export class Ruleset {
     for (const one of [...chains, ...sets]) one.isLive = true
   }
 
+  #appendSpares(transaction: NftTransaction): void {
+    for (const one of this.#spares) {
+      if (one.isLive) continue
+      this.#addChain(transaction, one)
+      this.#writeRules(transaction, one)
+      one.isLive = true
+    }
+    this.#spares = []
+  }
+
+  #addChain(transaction: NftTransaction, { object: { name, base } }: Counted<RenderedChain>): void {
+    transaction.addChain({ table: this.layout.table, name, ...(base && { base }) })
+  }
+
   #writeRules(transaction: NftTransaction, counted: Counted<RenderedChain>): void {
     const chain = { table: this.layout.table, name: counted.object.name }
     if (counted.isLive && !counted.isStale) return
@@ -192,6 +211,8 @@ export class Ruleset {
     counted.isStale = false
   }
 }
+
+const unused = <T>(object: T): Counted<T> => ({ object, uses: 0, isLive: false, isStale: false })
 
 function touchedOf<T extends { readonly name: string }>(
   all: ReadonlyMap<string, Counted<T>>,

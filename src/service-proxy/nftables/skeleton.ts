@@ -27,8 +27,11 @@ export interface RenderedChain {
   readonly rules: readonly NftRule[]
   /** Belongs to one port, so that its rules change with it; the rules of all others follow from their names. */
   readonly isOwn?: boolean
-  /** Left in place when its last port goes: ports of its size come again, and a new chain takes the kernel long. */
-  readonly stays?: boolean
+  /**
+   * For a chain of ports of one size: those of the sizes next to it, made as soon as it is used. All of these are left in
+   * place when their last port goes: such sizes come again, and a new chain takes the kernel long.
+   */
+  readonly neighbours?: () => readonly RenderedChain[]
 }
 
 /** An element and the set it belongs to. */
