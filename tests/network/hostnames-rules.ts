@@ -112,9 +112,14 @@ no-endpoint-services
 no-endpoint-nodeports
 `)
 
+/** Those of the next sizes, one endpoint more and one less, are there before they are needed. */
 export const NFTABLES_CHAINS = lines(`
 cluster-ip-3
+cluster-ip-2
+cluster-ip-4
 nodeport-3
+nodeport-2
+nodeport-4
 mark-for-masquerade
 masquerading
 reject-chain

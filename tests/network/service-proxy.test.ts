@@ -26,7 +26,7 @@ const EXTERNAL_LOCAL = `table ip sampan-services {
 		ip saddr @pod-cidrs goto lb-2
 		fib saddr type local jump mark-for-masquerade
 		fib saddr type local goto lb-2
-		dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 offset 65536 map @endpoints
+		goto lb-local-1
 	}
 }
 `
