@@ -174,7 +174,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     discovery.invalidate()
     openapi.invalidate()
   }
-  const proxyCertificate = async () => options.frontProxy?.()
+  const proxyCertificate = async () => (await options.frontProxy?.())?.client()
   const aggregator = new Aggregator({ feed, clock, signal: stop.signal, log, resolve, proxyCertificate }, invalidate)
   context.machinery.kinds.onChange(() => {
     invalidate()

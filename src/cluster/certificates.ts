@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import type { Clock } from '../base/clock.ts'
 import { parseIP } from '../base/ip-address.ts'
+import { once } from '../base/once.ts'
 import {
   type CertificateRequest,
   certifyKey,
@@ -23,7 +24,7 @@ export interface ClusterCertificates {
   /** A client of the group `system:masters`. */
   readonly admin: KeyPair
   /** By it the API server names users to extension API servers; its authority signs nothing else. */
-  frontProxy(): Promise<KeyPair & { readonly ca: string }>
+  frontProxy(): Promise<{ readonly ca: string; client(): KeyPair }>
   /** PEM of the private key that signs service account tokens. */
   readonly serviceAccountKey: string
   /** A client certificate; the organizations are the groups of the user. */
@@ -58,7 +59,7 @@ const FRONT_PROXY_CA_SUBJECT = { commonName: 'front-proxy-ca' }
  */
 export async function loadCertificates(options: CertificateOptions): Promise<ClusterCertificates> {
   const files = new PairFiles(options.dir)
-  if (options.dir) await mkdir(options.dir, { recursive: true, mode: 0o700 })
+  if (options.dir !== undefined) await mkdir(options.dir, { recursive: true, mode: 0o700 })
   const { clock } = options
   const serverNames = [...new Set(options.serverNames)]
 
@@ -67,7 +68,7 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
     (cert) => expiresAfter(cert, clock.now() + LEAF_LIFETIME),
     () => issueCa(CA_SUBJECT, clock.now()),
   )
-  const issuer = createIssuer(CA_SUBJECT, ca.key)
+  const issuer = once(() => createIssuer(CA_SUBJECT, ca.key))
   const leaf = () => validityFrom(clock.now())
   const isFresh = freshOf(ca, clock)
   const server = new Kept(
@@ -77,16 +78,18 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
     () =>
       issueCertificate(
         { commonName: 'kube-apiserver', usage: 'server', subjectAltNames: serverNames, ...leaf() },
-        issuer,
+        issuer(),
       ),
   )
   const admin = new Kept(files, 'admin', isFresh, () =>
-    issueClient(issuer, 'kubernetes-admin', ['system:masters'], leaf()),
+    issueClient(issuer(), 'kubernetes-admin', ['system:masters'], leaf()),
   )
   const [, , serviceAccountKey] = await Promise.all([
     server.renew(),
     admin.renew(),
-    files.keepText('service-account.key', isPrivateKey, createSigningKey),
+    files.isKept
+      ? files.keepText('service-account.key', isPrivateKey, createSigningKey).then((key) => () => key)
+      : once(createSigningKey),
   ])
   let frontProxy: Promise<FrontProxy> | undefined
   return {
@@ -99,18 +102,20 @@ export async function loadCertificates(options: CertificateOptions): Promise<Clu
     },
     async frontProxy() {
       frontProxy ??= loadFrontProxy(files, clock)
-      const known = await frontProxy
-      return { ...known.client.pair, ca: known.ca.cert }
+      const { ca, client } = await frontProxy
+      return { ca: ca.cert, client: () => client.pair }
     },
-    serviceAccountKey,
-    issueClient: (commonName, organizations) => issueClient(issuer, commonName, organizations, leaf()),
+    get serviceAccountKey() {
+      return serviceAccountKey()
+    },
+    issueClient: (commonName, organizations) => issueClient(issuer(), commonName, organizations, leaf()),
     issueServer: (commonName, organizations, subjectAltNames) =>
-      issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf() }, issuer),
+      issueCertificate({ commonName, organizations, usage: 'server', subjectAltNames, ...leaf() }, issuer()),
     async renew() {
       const all = [server, admin, ...(frontProxy ? [(await frontProxy).client] : [])]
       return (await Promise.all(all.map((one) => one.renew()))).includes(true)
     },
-    certify: (publicKey, request) => certifyKey(publicKey, request, issuer),
+    certify: (publicKey, request) => certifyKey(publicKey, request, issuer()),
   }
 }
 
@@ -140,7 +145,10 @@ function freshOf(ca: KeyPair, clock: Pick<Clock, 'now'>): (cert: X509Certificate
   return (cert) => expiresAfter(cert, clock.now() + LEAF_LIFETIME / 2) && isOurs(cert)
 }
 
-/** A pair that follows time: another one takes its place when it is no longer good. */
+/**
+ * A pair that follows time: another one takes its place when it is no longer good. Where it is kept in memory alone, it
+ * is made for the first who asks, since nobody may ever do.
+ */
 class Kept {
   readonly #files: PairFiles
   readonly #name: string
@@ -156,10 +164,12 @@ class Kept {
   }
 
   get pair(): KeyPair {
-    return this.#pair!
+    this.#pair ??= this.#create()
+    return this.#pair
   }
 
   async renew(): Promise<boolean> {
+    if (!this.#pair && !this.#files.isKept) return false
     if (this.#pair && this.#isGood(new X509Certificate(this.#pair.cert))) return false
     this.#pair = await this.#files.keep(this.#name, this.#isGood, this.#create)
     return true
@@ -189,8 +199,8 @@ function createSigningKey(): string {
 const expiresAfter = (cert: X509Certificate, time: number) => Date.parse(cert.validTo) > time
 
 const issuedBy = (ca: KeyPair) => {
-  const authority = new X509Certificate(ca.cert)
-  return (cert: X509Certificate) => cert.checkIssued(authority) && cert.verify(authority.publicKey)
+  const authority = once(() => new X509Certificate(ca.cert))
+  return (cert: X509Certificate) => cert.checkIssued(authority()) && cert.verify(authority().publicKey)
 }
 
 const answersTo = (cert: X509Certificate, names: readonly string[]) =>
@@ -212,6 +222,11 @@ class PairFiles {
     this.#dir = dir
   }
 
+  /** Whether there is more than memory. */
+  get isKept(): boolean {
+    return this.#dir !== undefined
+  }
+
   async keep(name: string, isGood: (cert: X509Certificate) => boolean, create: () => KeyPair): Promise<KeyPair> {
     let pair: KeyPair | undefined
     const good = (text: string) => {
@@ -227,7 +242,7 @@ class PairFiles {
   }
 
   async keepText(file: string, isGood: (text: string) => boolean, create: () => string): Promise<string> {
-    if (!this.#dir) return create()
+    if (this.#dir === undefined) return create()
     const path = join(this.#dir, file)
     const known = await readIfThere(path)
     if (known !== undefined && isGood(known)) return known

@@ -221,7 +221,16 @@ async function serve(
   certificates: ClusterCertificates,
   listening: Listening[],
 ): Promise<Served> {
-  const tls = { ...certificates.server, clientCa: certificates.ca.cert }
+  // Read when somebody connects: in memory the certificate is made then.
+  const tls = {
+    get key() {
+      return certificates.server.key
+    },
+    get cert() {
+      return certificates.server.cert
+    },
+    clientCa: certificates.ca.cert,
+  }
   const listener = await apiServer.listen({ ...address, tls })
   listening.push(listener)
   const { port } = listener

@@ -10,8 +10,8 @@ const NAMESPACE = 'kube-system'
 export interface FrontProxy {
   /** PEM of the authority that signed the certificate, and signs nothing else. */
   readonly ca: string
-  readonly cert: string
-  readonly key: string
+  /** What this server shows them; asked for when there are such servers. */
+  client(): { readonly cert: string; readonly key: string }
 }
 
 /** The name in the certificate. */

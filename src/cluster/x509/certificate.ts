@@ -75,12 +75,9 @@ const USAGES = {
 export function issueCertificate(request: CertificateRequest, issuer?: Issuer): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
-  const cert = certifyKey(
-    publicKey,
-    request,
-    issuer ?? { name: subjectName(request), key: privateKey, keyId: keyIdOf(publicKey) },
-  )
-  return { cert, key }
+  const spki = spkiOf(publicKey)
+  const signer = issuer ?? { name: subjectName(request), key: privateKey, keyId: keyIdOf(spki) }
+  return { cert: certify(spki, request, signer), key }
 }
 
 /** Who signs: made once from the CA's key pair, used for every leaf. */
@@ -93,11 +90,15 @@ export interface Issuer {
 
 export function createIssuer(ca: { commonName: string; organizations?: readonly string[] }, key: string): Issuer {
   const privateKey = createPrivateKey(key)
-  return { name: subjectName(ca), key: privateKey, keyId: keyIdOf(privateKey) }
+  return { name: subjectName(ca), key: privateKey, keyId: keyIdOf(spkiOf(createPublicKey(privateKey))) }
 }
 
 /** Signs a certificate for a public key. */
 export function certifyKey(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): string {
+  return certify(spkiOf(publicKey), request, issuer)
+}
+
+function certify(spki: Buffer, request: CertificateRequest, issuer: Issuer): string {
   const signatureAlgorithm = sequence(objectIdentifier(ECDSA_WITH_SHA256))
   const body = sequence(
     contextTag(0, integer(Buffer.from([2]))),
@@ -106,8 +107,8 @@ export function certifyKey(publicKey: KeyObject, request: CertificateRequest, is
     issuer.name,
     sequence(time(request.notBefore), time(request.notAfter)),
     request.subject ?? subjectName(request),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    contextTag(3, sequence(...extensions(publicKey, request, issuer))),
+    spki,
+    contextTag(3, sequence(...extensions(spki, request, issuer))),
   )
   const signature = sign('sha256', body, issuer.key)
   return pem(sequence(body, signatureAlgorithm, bitString(signature)))
@@ -128,7 +129,7 @@ export function subjectName(subject: { commonName: string; organizations?: reado
   )
 }
 
-function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: Issuer): Buffer[] {
+function extensions(spki: Buffer, request: CertificateRequest, issuer: Issuer): Buffer[] {
   const ca = request.usage === 'ca'
   const usages = request.usages ?? USAGES[request.usage]
   const bits = usages.reduce((sum, usage) => sum | (KEY_USAGE.get(usage) ?? 0), 0)
@@ -136,7 +137,7 @@ function extensions(publicKey: KeyObject, request: CertificateRequest, issuer: I
     // One that allows nothing would make the key good for nothing; without it, the key may do what its purposes need.
     ...(bits === 0 ? [] : [extension(EXTENSION.keyUsage, keyUsage(bits), true)]),
     extension(EXTENSION.basicConstraints, ca ? sequence(boolean(true)) : sequence(), true),
-    extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(publicKey))),
+    extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(spki))),
     extension(EXTENSION.authorityKeyIdentifier, sequence(contextTag(0, issuer.keyId, false))),
   ]
   const extended = usages.flatMap((usage) => EXTENDED_USAGE.get(usage) ?? [])
@@ -164,10 +165,10 @@ export function generalName(name: string): Buffer {
   return contextTag(2, Buffer.from(name, 'ascii'), false)
 }
 
+const spkiOf = (publicKey: KeyObject): Buffer => publicKey.export({ type: 'spki', format: 'der' })
+
 /** RFC 5280 4.2.1.2, method 1: the SHA-1 of the public key's bits. For P-256 these are the last 65 bytes of its SPKI. */
-function keyIdOf(key: KeyObject): Buffer {
-  const publicKey = key.type === 'private' ? createPublicKey(key) : key
-  const spki = publicKey.export({ type: 'spki', format: 'der' })
+function keyIdOf(spki: Buffer): Buffer {
   return createHash('sha1')
     .update(spki.subarray(spki.length - 65))
     .digest()
