@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import type { Transport } from '../client/transport.ts'
 import type { Store } from '../store/store.ts'
 import type { AdmissionPlugin } from './admission/plugin.ts'
 import { issuerDiscoveryPaths } from './authentication/issuer-discovery.ts'
@@ -9,7 +8,6 @@ import { type Authentication, type AuthenticationOptions, startAuthentication } 
 import { tokenSecrets } from './authentication/token-secrets.ts'
 import { type Authorizer, authorize } from './authorization/authorizer.ts'
 import { rulesHeld } from './authorization/escalation.ts'
-import { reconcileDefaultRoles } from './authorization/policy/reconcile-roles.ts'
 import { type AuthorizationOptions, startAuthorization } from './authorization/start.ts'
 import type { PathHandler } from './http/router.ts'
 import { reviewActions } from './registry/action/reviews.ts'
@@ -38,8 +36,6 @@ export interface Security {
   readonly paths: (path: string) => PathHandler | undefined
   /** A change that creates what it wanted to change needs the right to create, too. */
   mayCreate(request: ResourceRequest): void | Promise<void>
-  /** Makes the roles that every cluster has. */
-  bootstrap(transport: Transport): Promise<void>
 }
 
 export async function startSecurity(options: SecurityOptions, feed: CacheFeed, signal: AbortSignal): Promise<Security> {
@@ -69,6 +65,5 @@ export async function startSecurity(options: SecurityOptions, feed: CacheFeed, s
       const resource = { group: kind.group, version: kind.version, resource: kind.plural, namespace, name }
       return authorize(authorizer, user, { verb: 'create', resource: { ...resource, subresource: '' } })
     },
-    bootstrap: (transport) => reconcileDefaultRoles(transport, feed),
   }
 }

@@ -194,7 +194,6 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver', auditor)
   const presence = await bootstrap(context.machinery, own, options)
   await Promise.all([
-    security.bootstrap(own),
     keepFlowControlObjects({ feed, clock, signal: stop.signal, log }, router.flowControl, own),
     aggregator.start(own, () => context.machinery.kinds.list()),
   ])

@@ -1,7 +1,7 @@
 import { formatIP, isLoopback, parseCIDR, parseIP } from '../../base/ip-address.ts'
 import type { Transport } from '../../client/transport.ts'
 import { localServices } from '../aggregation/local-services.ts'
-import { initialRoles } from '../authorization/policy/reconcile-roles.ts'
+import { initialRoles, reconcileDefaultRoles } from '../authorization/policy/reconcile-roles.ts'
 import { initialFlowControlObjects } from '../flow-control/keep-objects.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { createMissing } from './create-missing.ts'
@@ -34,13 +34,14 @@ export async function bootstrap(
   const { serviceCidrs, advertise } = options
   // Endpoints may not be loopback addresses: a machine without a network has none to tell.
   const told = advertise && !isLoopbackHost(advertise.host) ? advertise : undefined
-  await createMissing(machinery, [
+  const foundBefore = await createMissing(machinery, [
     ...initialObjects(clock, serviceCidrs),
     ...initialRoles(),
     ...initialFlowControlObjects(clock),
     ...localServices(kinds.list()),
     ...(told ? kubernetesEndpoints([told]) : []),
   ])
+  await reconcileDefaultRoles(transport, feed, foundBefore)
   await ensureKubernetesService(feed, transport, firstAddress(serviceCidrs[0]!), advertise?.port ?? DEFAULT_PORT)
   if (!told) return undefined
   const publish = (servers: readonly Address[]) => publishKubernetesEndpoints(feed, transport, servers)

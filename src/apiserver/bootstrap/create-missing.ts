@@ -1,46 +1,68 @@
 import type { Kind } from '../../api/kind.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
-import { ConflictError, type Write } from '../../store/store.ts'
+import { ConflictError } from '../../store/store.ts'
 import { objectKey } from '../kind-table.ts'
-import { encodeObject } from '../registry/encoding.ts'
-import { cacheOf, catchUp, type Machinery } from '../registry/machinery.ts'
+import { type EncodedObject, encodeObject } from '../registry/encoding.ts'
+import { catchUp, type Machinery } from '../registry/machinery.ts'
 import { setTypeMeta, stampNewObject } from '../registry/object-meta.ts'
+import { copyObject } from '../watch-cache/copy-object.ts'
 
 /** As many objects at a time as any store takes in one transaction. */
 const BATCH = 100
 
+/** One of them, as it will be stored. */
+interface NewObject {
+  readonly prefix: string
+  readonly key: string
+  readonly encoded: EncodedObject
+}
+
 /**
- * Makes those of the server's own objects that are not there yet. They are known to be good, and many: a new cluster
- * gets them in one write, without the long way through admission and validation.
+ * Makes those of the server's own objects that are not there yet, and returns the others. They are known to be good, and
+ * many: a new cluster gets them in one write, without the long way through admission and validation.
  */
-export async function createMissing(machinery: Machinery, wanted: readonly KubernetesObject[]): Promise<void> {
-  for (let missing = await missingOf(machinery, wanted); missing.length > 0; ) {
+export async function createMissing(
+  machinery: Machinery,
+  wanted: readonly KubernetesObject[],
+): Promise<KubernetesObject[]> {
+  for (;;) {
+    const found: KubernetesObject[] = []
+    const missing = await missingOf(machinery, wanted, found)
     try {
       for (let i = 0; i < missing.length; i += BATCH) await createAll(machinery, missing.slice(i, i + BATCH))
-      return
+      return found
     } catch (error) {
       // Another API server on the same store makes them, too.
       if (!(error instanceof ConflictError)) throw error
       await catchUp(machinery)
-      missing = await missingOf(machinery, wanted)
     }
   }
 }
 
-async function createAll({ store, feed }: Machinery, writes: readonly Write[]): Promise<void> {
-  const absent = writes.map(({ key }) => ({ key, revision: 0 }))
-  await feed.reached(await store.commit(absent, writes))
+async function createAll({ store, feed }: Machinery, objects: readonly NewObject[]): Promise<void> {
+  const absent = objects.map(({ key }) => ({ key, revision: 0 }))
+  const writes = objects.map(({ key, encoded: { value, revisionSlot } }) => ({ key, value, revisionSlot }))
+  const takeBack = objects.map(({ prefix, key, encoded }) => feed.loaded(prefix)?.announce(key, encoded))
+  try {
+    await feed.reached(await store.commit(absent, writes))
+  } finally {
+    for (const take of takeBack) take?.()
+  }
 }
 
-async function missingOf(machinery: Machinery, wanted: readonly KubernetesObject[]): Promise<Write[]> {
-  const missing: Write[] = []
+async function missingOf(
+  machinery: Machinery,
+  wanted: readonly KubernetesObject[],
+  found: KubernetesObject[],
+): Promise<NewObject[]> {
+  const missing: NewObject[] = []
   for (const object of wanted) {
     const kind = kindOf(machinery, object)
     const { prefix } = machinery.kinds.placeOf(kind)
     const key = objectKey(prefix, kind.namespaced, object.metadata.namespace ?? '', object.metadata.name!)
-    if ((await cacheOf(machinery, prefix)).get(key)) continue
-    const { value, revisionSlot } = encodeObject(newObject(machinery, kind, object))
-    missing.push({ key, value, revisionSlot })
+    const cache = machinery.feed.loaded(prefix) ?? (await machinery.feed.cache(prefix))
+    if (cache.get(key)) found.push(object)
+    else missing.push({ prefix, key, encoded: encodeObject(newObject(machinery, kind, object)) })
   }
   return missing
 }
@@ -58,7 +80,7 @@ export function newObject(
   kind: Kind,
   object: KubernetesObject,
 ): KubernetesObject {
-  const draft = structuredClone(object) as KubernetesObject & { status?: unknown }
+  const draft = copyObject(object) as KubernetesObject & { status?: unknown }
   const { status } = draft
   kind.defaults?.(draft)
   setTypeMeta(draft, kind)

@@ -26,21 +26,19 @@ export function initialRoles(): KubernetesObject[] {
 }
 
 /**
- * Brings the default roles and bindings up to what this version needs. What is missing is made or added; what somebody
- * added stays; what is annotated `autoupdate: false` is left alone.
+ * Brings those of the default roles and bindings that were there before up to what this version needs. What is missing is
+ * added; what somebody added stays; what is annotated `autoupdate: false` is left alone. Other objects are passed over.
  */
-export async function reconcileDefaultRoles(transport: Transport, feed: CacheFeed): Promise<void> {
-  const wanted = defaultRoles()
-  const all: [ResourceType, readonly KubernetesObject[], Merge][] = [
-    [CLUSTER_ROLES, wanted.clusterRoles, mergeRole as Merge],
-    [ROLES, wanted.roles, mergeRole as Merge],
-    [CLUSTER_ROLE_BINDINGS, wanted.clusterRoleBindings, mergeBinding as Merge],
-    [ROLE_BINDINGS, wanted.roleBindings, mergeBinding as Merge],
-  ]
+export async function reconcileDefaultRoles(
+  transport: Transport,
+  feed: CacheFeed,
+  wanted: readonly KubernetesObject[],
+): Promise<void> {
   await Promise.all(
-    all.flatMap(([resource, objects, merge]) =>
-      objects.map((object) => reconcile(transport, feed, resource, object, merge)),
-    ),
+    wanted.map((object) => {
+      const kept = KEPT.get(object.kind ?? '')
+      return kept && reconcile(transport, feed, kept.resource, object, kept.merge)
+    }),
   )
 }
 
@@ -50,6 +48,14 @@ function keyOf(resource: ResourceType, { metadata: { namespace = '', name = '' }
 
 /** The object as it should be; the same one if nothing is amiss, undefined if it has to be made anew. */
 type Merge = (found: KubernetesObject, wanted: KubernetesObject) => KubernetesObject | undefined
+
+/** By kind. */
+const KEPT = new Map<string, { readonly resource: ResourceType; readonly merge: Merge }>([
+  ['ClusterRole', { resource: CLUSTER_ROLES, merge: mergeRole as Merge }],
+  ['Role', { resource: ROLES, merge: mergeRole as Merge }],
+  ['ClusterRoleBinding', { resource: CLUSTER_ROLE_BINDINGS, merge: mergeBinding as Merge }],
+  ['RoleBinding', { resource: ROLE_BINDINGS, merge: mergeBinding as Merge }],
+])
 
 async function reconcile(
   transport: Transport,

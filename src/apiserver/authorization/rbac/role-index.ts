@@ -1,18 +1,18 @@
 import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../../api/generated/rbac-v1.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { getOrCreate } from '../../../base/get-or-create.ts'
+import { once } from '../../../base/once.ts'
 import { serviceAccountUser, type UserInfo } from '../../identity.ts'
 import { type CompiledRule, compileRule } from './rule.ts'
 
-/** A role given to a subject, with the words to say so. */
+/** A role given to subjects, each by its key. */
 export interface Grant {
+  /** Of the binding: `namespace/name`. */
   readonly key: string
   readonly roleKind: string
   readonly roleName: string
   readonly namespace: string
-  /** By the key of the subject: `User "ann"`. */
-  readonly subjects: ReadonlyMap<string, string>
-  readonly binding: string
+  readonly subjects: ReadonlyMap<string, Subject>
 }
 
 type Grants = Map<string, Map<string, Grant>>
@@ -27,7 +27,8 @@ const CLUSTER = ''
  * `namespace/name`, cluster-scoped ones by `/name`.
  */
 export class RoleIndex {
-  readonly #roles = new Map<string, readonly CompiledRule[]>()
+  /** Compiled when first asked: most roles are those of controllers that may never have anything to do. */
+  readonly #roles = new Map<string, () => readonly CompiledRule[]>()
   readonly #grants = new Map<string, Grant>()
   /** By namespace, then by subject, then by binding. */
   readonly #bySubject = new Map<string, Grants>()
@@ -36,12 +37,16 @@ export class RoleIndex {
 
   setRole(namespace: string, name: string, rules: readonly PolicyRule[] | undefined): void {
     this.generation++
-    if (rules) this.#roles.set(`${namespace}/${name}`, rules.map(compileRule))
+    if (rules)
+      this.#roles.set(
+        `${namespace}/${name}`,
+        once(() => rules.map(compileRule)),
+      )
     else this.#roles.delete(`${namespace}/${name}`)
   }
 
   rulesOf(namespace: string, name: string): readonly CompiledRule[] | undefined {
-    return this.#roles.get(`${namespace}/${name}`)
+    return this.#roles.get(`${namespace}/${name}`)?.()
   }
 
   setBinding(namespace: string, name: string, binding: KubernetesObject | undefined): void {
@@ -106,26 +111,22 @@ export class RoleIndex {
 export const subjectsOf = (user: UserInfo): readonly string[] => [userKey(user.name), ...user.groups.map(groupKey)]
 
 /** Why somebody is allowed, as `kubectl auth can-i -v` users know it. */
-export const grantReason = (grant: Grant, subject: string) =>
-  `RBAC: allowed by ${grant.binding} of ${grant.roleKind} ${JSON.stringify(grant.roleName)} to ${grant.subjects.get(subject)}`
+export function grantReason({ key, namespace, roleKind, roleName, subjects }: Grant, subject: string): string {
+  const name = key.slice(namespace.length + 1)
+  const binding = namespace
+    ? `RoleBinding ${JSON.stringify(`${name}/${namespace}`)}`
+    : `ClusterRoleBinding ${JSON.stringify(name)}`
+  const who = describe(subjects.get(subject)!, namespace)
+  return `RBAC: allowed by ${binding} of ${roleKind} ${JSON.stringify(roleName)} to ${who}`
+}
 
 function grantOf(key: string, namespace: string, binding: RoleBinding | ClusterRoleBinding): Grant {
-  const { name = '' } = binding.metadata
-  const subjects = new Map<string, string>()
+  const subjects = new Map<string, Subject>()
   for (const subject of binding.subjects ?? []) {
     const found = subjectKey(subject, namespace)
-    if (found) subjects.set(found, describe(subject, namespace))
+    if (found) subjects.set(found, subject)
   }
-  return {
-    key,
-    namespace,
-    roleKind: binding.roleRef.kind,
-    roleName: binding.roleRef.name,
-    subjects,
-    binding: namespace
-      ? `RoleBinding ${JSON.stringify(`${name}/${namespace}`)}`
-      : `ClusterRoleBinding ${JSON.stringify(name)}`,
-  }
+  return { key, namespace, roleKind: binding.roleRef.kind, roleName: binding.roleRef.name, subjects }
 }
 
 function subjectKey(subject: Subject, namespace: string): string | undefined {
