@@ -159,10 +159,14 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[] | undefine
   return errors
 }
 
+/** What nearly all names consist of. The classes of Unicode take milliseconds to compile: they wait for other names. */
+const PRINTABLE_ASCII = /^[ -~]*$/
+
 /** The name of a field manager, in an entry or in the query of a request. */
 export function validateFieldManager(manager: string, path: FieldPath): FieldError[] {
   const errors: FieldError[] = []
   if (Buffer.byteLength(manager) > FIELD_MANAGER_MAX) errors.push(tooLong(path, FIELD_MANAGER_MAX))
+  if (PRINTABLE_ASCII.test(manager)) return errors
   const odd = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(manager)?.[0]
   if (odd !== undefined) {
     const code = odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
