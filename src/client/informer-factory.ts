@@ -18,6 +18,8 @@ export interface InformerFactory extends AsyncDisposable {
   /** Starts the informer at the first call; later calls with the same scope share it and may add indexes. */
   informer<T extends KubernetesObject>(kind: Kind<T>, scope?: InformerScope<T>): Informer<T>
   informer<T extends KubernetesObject = KubernetesObject>(type: ResourceType, scope?: InformerScope<T>): Informer<T>
+  /** The informer of all objects of a type, if somebody has started it. */
+  started(type: ResourceType): Informer | undefined
   /** Resolves when every informer started so far has synced. */
   synced(): Promise<void>
 }
@@ -33,8 +35,7 @@ export function createInformerFactory(options: InformerFactoryOptions): Informer
   const informers = new Map<string, Informer>()
   function informer<T extends KubernetesObject>(type: ResourceType, scope: InformerScope<T> = {}): Informer<T> {
     const { group, version, plural, namespaced } = type
-    const { namespace = '', labelSelector = '', fieldSelector = '' } = scope
-    const key = [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
+    const key = keyOf(type, scope)
     const known = informers.get(key) as Informer<T> | undefined
     if (known) {
       known.addIndexes(scope.indexes ?? {})
@@ -46,6 +47,7 @@ export function createInformerFactory(options: InformerFactoryOptions): Informer
   }
   return {
     informer,
+    started: (type) => informers.get(keyOf(type, {})),
     async synced() {
       await Promise.all([...informers.values()].map((one) => one.synced))
     },
@@ -54,4 +56,9 @@ export function createInformerFactory(options: InformerFactoryOptions): Informer
       informers.clear()
     },
   }
+}
+
+function keyOf({ group, version, plural }: ResourceType, scope: InformerScope<never>): string {
+  const { namespace = '', labelSelector = '', fieldSelector = '' } = scope
+  return [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
 }

@@ -60,7 +60,6 @@ export interface ControlPlaneContext extends ControllerContext {
 /** Every controller of the control plane, by name. One line each. */
 export const controllers: Readonly<Record<string, (context: ControlPlaneContext) => Controller>> = {
   'namespace-controller': namespaceController,
-  'garbage-collector-controller': garbageCollectionController,
   'serviceaccount-controller': serviceAccountController,
   'root-ca-certificate-publisher-controller': rootCaPublisherController,
   'pod-garbage-collector-controller': podGarbageCollectionController,
@@ -102,6 +101,8 @@ export const controllers: Readonly<Record<string, (context: ControlPlaneContext)
   'service-cidr-controller': serviceCIDRController,
   'ip-address-controller': ipAddressController,
   'kube-apiserver-serving-clustertrustbundle-publisher-controller': clusterTrustBundlePublisherController,
+  // Follows all kinds, and shares what the others follow if they are there before.
+  'garbage-collector-controller': garbageCollectionController,
 }
 
 /** Controllers of kinds that are served only with a feature gate. */

@@ -24,7 +24,7 @@ export function garbageCollectionController(context: ControllerContext): Control
         .list()
         .filter(isCollectable)
         .map((type) =>
-          watch(monitors.start(type), (old, current) => graph.change(type, old?.metadata, current?.metadata)),
+          watch(monitors.monitor(type), (old, current) => graph.change(type, old?.metadata, current?.metadata)),
         ),
     ],
     start(queue: ReconcileQueue) {

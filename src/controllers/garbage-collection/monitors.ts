@@ -20,6 +20,11 @@ export class Monitors {
     this.#context = context
   }
 
+  /** What other controllers follow already is followed with them. */
+  monitor(type: ServedType): Informer {
+    return this.#context.informers.started(type) ?? this.start(type)
+  }
+
   start(type: ServedType): Informer {
     const { client, clock, random, log } = this.#context
     const { group, version, plural, namespaced } = type
