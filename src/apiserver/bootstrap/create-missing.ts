@@ -5,7 +5,6 @@ import { objectKey } from '../kind-table.ts'
 import { type EncodedObject, encodeObject } from '../registry/encoding.ts'
 import { catchUp, type Machinery } from '../registry/machinery.ts'
 import { setTypeMeta, stampNewObject } from '../registry/object-meta.ts'
-import { copyObject } from '../watch-cache/copy-object.ts'
 
 /** As many objects at a time as any store takes in one transaction. */
 const BATCH = 100
@@ -19,7 +18,8 @@ interface NewObject {
 
 /**
  * Makes those of the server's own objects that are not there yet, and returns the others. They are known to be good, and
- * many: a new cluster gets them in one write, without the long way through admission and validation.
+ * many: a new cluster gets them in one write, without the long way through admission and validation. The objects that
+ * are made become those of the cache: nobody may keep or share parts of them.
  */
 export async function createMissing(
   machinery: Machinery,
@@ -74,13 +74,12 @@ function kindOf({ kinds }: Machinery, { apiVersion = '', kind = '' }: Kubernetes
   return found
 }
 
-/** As the server would store it, with the status it is given. */
+/** Makes of a draft, which nobody else has, what the server would store, with the status it is given. */
 export function newObject(
   { clock, random }: Pick<Machinery, 'clock' | 'random'>,
   kind: Kind,
-  object: KubernetesObject,
+  draft: KubernetesObject & { status?: unknown },
 ): KubernetesObject {
-  const draft = copyObject(object) as KubernetesObject & { status?: unknown }
   const { status } = draft
   kind.defaults?.(draft)
   setTypeMeta(draft, kind)

@@ -27,7 +27,7 @@ function serviceCidr(clock: Clock, cidrs: readonly string[]): KubernetesObject {
     kind: 'ServiceCIDR',
     apiVersion: 'networking.k8s.io/v1',
     metadata: { name: 'kubernetes' },
-    spec: { cidrs },
+    spec: { cidrs: [...cidrs] },
     status: { conditions: [condition] },
   }
   return object

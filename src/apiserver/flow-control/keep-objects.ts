@@ -25,9 +25,11 @@ type Configured = KubernetesObject & { spec?: unknown }
 export function initialFlowControlObjects(clock: Clock): KubernetesObject[] {
   const now = formatTime(clock.now())
   return [
-    ...Object.entries(bootstrapLevels).map(([name, spec]) => configured('PriorityLevelConfiguration', name, spec)),
+    ...Object.entries(bootstrapLevels).map(([name, spec]) =>
+      configured('PriorityLevelConfiguration', name, structuredClone(spec)),
+    ),
     ...Object.entries(bootstrapSchemas).map(([name, spec]) => ({
-      ...configured('FlowSchema', name, spec),
+      ...configured('FlowSchema', name, structuredClone(spec)),
       status: { conditions: [dangling(spec.priorityLevelConfiguration.name, true, now)] },
     })),
   ]
