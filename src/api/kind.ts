@@ -1,5 +1,6 @@
 import type { FieldError } from './meta/field-error.ts'
 import type { KubernetesObject } from './meta/object.ts'
+import { builtinSchema } from './schema/builtin.ts'
 import type { Schema } from './schema/schema.ts'
 
 /**
@@ -141,13 +142,14 @@ export const ALL_VERBS: readonly Verb[] = [
 ]
 
 /** What must be said of a kind; the rest has a sensible value. */
-export type KindDefinition<T extends KubernetesObject> = Pick<
-  Kind<T>,
-  'group' | 'version' | 'kind' | 'plural' | 'schema'
-> &
-  Partial<Kind<T>>
+export type KindDefinition<T extends KubernetesObject> = Pick<Kind<T>, 'group' | 'version' | 'kind' | 'plural'> &
+  Partial<Omit<Kind<T>, 'schema'>> & {
+    /** Or the name of a built-in type, such as `io.k8s.api.core.v1.Pod`: its schema is made when first asked for. */
+    readonly schema: Schema | string
+  }
 
 export function defineKind<T extends KubernetesObject>(definition: KindDefinition<T>): Kind<T> {
+  const { schema } = definition
   return {
     singular: definition.kind.toLowerCase(),
     listKind: `${definition.kind}List`,
@@ -162,6 +164,9 @@ export function defineKind<T extends KubernetesObject>(definition: KindDefinitio
     unconditionalUpdate: true,
     garbageCollection: 'background',
     ...definition,
+    get schema() {
+      return typeof schema === 'string' ? builtinSchema(schema) : schema
+    },
   }
 }
 

@@ -2,7 +2,6 @@ import type { MutatingAdmissionPolicyBinding } from '../../generated/admissionre
 import { defineKind } from '../../kind.ts'
 import type { FieldError } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources, validateMutatingOperations } from './match-resources.ts'
@@ -17,7 +16,7 @@ export const mutatingAdmissionPolicyBindingKind = defineKind<MutatingAdmissionPo
   plural: 'mutatingadmissionpolicybindings',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding'),
+  schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding',
   unconditionalUpdate: false,
   defaults: (draft) => defaultMatchResources(draft.spec?.matchResources),
   prepareCreate: (draft) => {

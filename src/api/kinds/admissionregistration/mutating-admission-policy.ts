@@ -2,7 +2,6 @@ import type { MutatingAdmissionPolicy, Mutation } from '../../generated/admissio
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources, validateMutatingOperations } from './match-resources.ts'
@@ -20,7 +19,7 @@ export const mutatingAdmissionPolicyKind = defineKind<MutatingAdmissionPolicy>({
   plural: 'mutatingadmissionpolicies',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy'),
+  schema: 'io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy',
   unconditionalUpdate: false,
   defaults: ({ spec }) => {
     if (!spec) return

@@ -3,7 +3,6 @@ import type { MutatingWebhookConfiguration } from '../../generated/admissionregi
 import { defineKind } from '../../kind.ts'
 import type { FieldError } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultWebhooks, oneOf, validateWebhooks } from './webhooks.ts'
 
@@ -17,7 +16,7 @@ export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfig
   plural: 'mutatingwebhookconfigurations',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration'),
+  schema: 'io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration',
   unconditionalUpdate: false,
   defaults,
   prepareCreate: (draft) => {

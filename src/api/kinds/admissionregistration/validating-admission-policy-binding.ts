@@ -2,7 +2,6 @@ import type { ValidatingAdmissionPolicyBinding } from '../../generated/admission
 import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources } from './match-resources.ts'
@@ -18,7 +17,7 @@ export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissi
   plural: 'validatingadmissionpolicybindings',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding'),
+  schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding',
   unconditionalUpdate: false,
   defaults: (draft) => defaultMatchResources(draft.spec?.matchResources),
   prepareCreate: (draft) => {

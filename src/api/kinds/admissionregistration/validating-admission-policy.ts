@@ -7,7 +7,6 @@ import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { prepareCreateWithStatus, prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources } from './match-resources.ts'
@@ -25,7 +24,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
   plural: 'validatingadmissionpolicies',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy'),
+  schema: 'io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy',
   unconditionalUpdate: false,
   defaults: ({ spec }) => {
     if (!spec) return

@@ -1,7 +1,6 @@
 import { deepEqual } from '../../../base/deep-equal.ts'
 import type { ValidatingWebhookConfiguration } from '../../generated/admissionregistration-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultWebhooks, validateWebhooks } from './webhooks.ts'
 
@@ -12,7 +11,7 @@ export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookCo
   plural: 'validatingwebhookconfigurations',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration'),
+  schema: 'io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration',
   unconditionalUpdate: false,
   defaults: (draft) => defaultWebhooks(draft.webhooks),
   prepareCreate: (draft) => {

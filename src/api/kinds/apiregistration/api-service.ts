@@ -4,7 +4,6 @@ import { findCondition } from '../../meta/conditions.ts'
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -19,7 +18,7 @@ export const apiServiceKind = defineKind<APIService>({
   plural: 'apiservices',
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService'),
+  schema: 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService',
   unconditionalUpdate: false,
   validateName: isPathSegmentName,
   defaults: (draft) => {

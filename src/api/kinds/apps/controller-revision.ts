@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { type OwnerReference, parseApiVersion } from '../../meta/object.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { NOT_NEGATIVE } from '../core/pod/pod-check.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -16,7 +15,7 @@ export const controllerRevisionKind = defineKind<ControllerRevision>({
   version: 'v1',
   kind: 'ControllerRevision',
   plural: 'controllerrevisions',
-  schema: builtinSchema('io.k8s.api.apps.v1.ControllerRevision'),
+  schema: 'io.k8s.api.apps.v1.ControllerRevision',
   defaults(draft) {
     draft.revision ??= 0
   },

@@ -1,6 +1,5 @@
 import type { SelfSubjectReview, TokenReview } from '../../generated/authentication-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 
 /** Questions to the server: posted, answered in the status, never stored. */
 
@@ -11,7 +10,7 @@ export const tokenReviewKind = defineKind<TokenReview>({
   plural: 'tokenreviews',
   namespaced: false,
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authentication.v1.TokenReview'),
+  schema: 'io.k8s.api.authentication.v1.TokenReview',
 })
 
 export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
@@ -21,5 +20,5 @@ export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
   plural: 'selfsubjectreviews',
   namespaced: false,
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authentication.v1.SelfSubjectReview'),
+  schema: 'io.k8s.api.authentication.v1.SelfSubjectReview',
 })

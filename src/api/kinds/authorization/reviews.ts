@@ -5,7 +5,6 @@ import type {
   SubjectAccessReview,
 } from '../../generated/authorization-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { validateAccessReview, validateLocalAccessReview, validateSelfAccessReview } from './validation.ts'
 
 /** Questions to the authorizer: posted, answered in the status, never stored. */
@@ -20,7 +19,7 @@ export const subjectAccessReviewKind = defineKind<SubjectAccessReview>({
   plural: 'subjectaccessreviews',
   namespaced: false,
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authorization.v1.SubjectAccessReview'),
+  schema: 'io.k8s.api.authorization.v1.SubjectAccessReview',
   validate: validateAccessReview,
 })
 
@@ -31,7 +30,7 @@ export const selfSubjectAccessReviewKind = defineKind<SelfSubjectAccessReview>({
   plural: 'selfsubjectaccessreviews',
   namespaced: false,
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authorization.v1.SelfSubjectAccessReview'),
+  schema: 'io.k8s.api.authorization.v1.SelfSubjectAccessReview',
   validate: validateSelfAccessReview,
 })
 
@@ -41,7 +40,7 @@ export const localSubjectAccessReviewKind = defineKind<LocalSubjectAccessReview>
   kind: 'LocalSubjectAccessReview',
   plural: 'localsubjectaccessreviews',
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authorization.v1.LocalSubjectAccessReview'),
+  schema: 'io.k8s.api.authorization.v1.LocalSubjectAccessReview',
   validate: validateLocalAccessReview,
 })
 
@@ -52,5 +51,5 @@ export const selfSubjectRulesReviewKind = defineKind<SelfSubjectRulesReview>({
   plural: 'selfsubjectrulesreviews',
   namespaced: false,
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.authorization.v1.SelfSubjectRulesReview'),
+  schema: 'io.k8s.api.authorization.v1.SelfSubjectRulesReview',
 })

@@ -2,7 +2,6 @@ import type { CertificateSigningRequest } from '../../generated/certificates-v1.
 import { defineKind } from '../../kind.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
 import { humanDuration } from '../../meta/time.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateApproval, validateRequest, validateStatus } from './validation.ts'
@@ -18,7 +17,7 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
   plural: 'certificatesigningrequests',
   shortNames: ['csr'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.certificates.v1.CertificateSigningRequest'),
+  schema: 'io.k8s.api.certificates.v1.CertificateSigningRequest',
   validateName: isPathSegmentName,
   prepareCreate,
   prepareUpdate: (draft, old) => {

@@ -3,7 +3,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
 const SPEC = FieldPath.root('spec')
@@ -14,7 +13,7 @@ export const leaseKind = defineKind<Lease>({
   version: 'v1',
   kind: 'Lease',
   plural: 'leases',
-  schema: builtinSchema('io.k8s.api.coordination.v1.Lease'),
+  schema: 'io.k8s.api.coordination.v1.Lease',
   createOnUpdate: true,
   unconditionalUpdate: false,
   validate,

@@ -2,7 +2,6 @@ import type { Binding } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 
 const TARGET = FieldPath.root('target')
 
@@ -13,7 +12,7 @@ export const bindingKind = defineKind<Binding>({
   kind: 'Binding',
   plural: 'bindings',
   verbs: ['create'],
-  schema: builtinSchema('io.k8s.api.core.v1.Binding'),
+  schema: 'io.k8s.api.core.v1.Binding',
   validate(binding) {
     const errors: FieldError[] = []
     const { kind = '', name = '' } = binding.target ?? {}

@@ -1,6 +1,5 @@
 import type { ComponentStatus } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { column, nameColumn } from './printed-columns.ts'
 
 const healthOf = (component: ComponentStatus) => component.conditions?.find(({ type }) => type === 'Healthy')
@@ -14,7 +13,7 @@ export const componentStatusKind = defineKind<ComponentStatus>({
   shortNames: ['cs'],
   namespaced: false,
   verbs: ['get', 'list'],
-  schema: builtinSchema('io.k8s.api.core.v1.ComponentStatus'),
+  schema: 'io.k8s.api.core.v1.ComponentStatus',
   deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+',
   columns: [
     nameColumn,

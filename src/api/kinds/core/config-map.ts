@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isConfigMapKey } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { base64Bytes, isBase64 } from './base64.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 
@@ -20,7 +19,7 @@ export const configMapKind = defineKind<ConfigMap>({
   kind: 'ConfigMap',
   plural: 'configmaps',
   shortNames: ['cm'],
-  schema: builtinSchema('io.k8s.api.core.v1.ConfigMap'),
+  schema: 'io.k8s.api.core.v1.ConfigMap',
   validate,
   validateUpdate,
   columns: [nameColumn, column('Data', 'How many keys the config map has.', countKeys), ageColumn],

@@ -4,7 +4,6 @@ import { type FieldError, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { ipWarnings, validateEndpointIP, validateIP } from '../../meta/ip-validation.ts'
 import { isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 import { addInvalid, validateProtocol } from './service/port-validation.ts'
 
@@ -22,7 +21,7 @@ export const endpointsKind = defineKind<Endpoints>({
   plural: 'endpoints',
   singular: 'endpoints',
   shortNames: ['ep'],
-  schema: builtinSchema('io.k8s.api.core.v1.Endpoints'),
+  schema: 'io.k8s.api.core.v1.Endpoints',
   createOnUpdate: true,
   defaults(draft) {
     for (const subset of draft.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP'

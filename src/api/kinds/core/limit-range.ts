@@ -4,7 +4,6 @@ import { duplicate, type FieldError, forbidden, invalid, required } from '../../
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
 import { compareQuantities, formatQuantity, milliValue, type Quantity, quantityOf } from '../../meta/quantity.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { canonicalizeResources, quantityIn } from './resource-list.ts'
 import { mayExceedRequest, validateContainerResourceName, validateResourceName } from './resource-names.ts'
 
@@ -19,7 +18,7 @@ export const limitRangeKind = defineKind<LimitRange>({
   kind: 'LimitRange',
   plural: 'limitranges',
   shortNames: ['limits'],
-  schema: builtinSchema('io.k8s.api.core.v1.LimitRange'),
+  schema: 'io.k8s.api.core.v1.LimitRange',
   createOnUpdate: true,
   defaults,
   validate,

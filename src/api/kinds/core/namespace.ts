@@ -3,7 +3,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName, nameIsDnsLabel } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 
@@ -20,7 +19,7 @@ export const namespaceKind = defineKind<Namespace>({
   shortNames: ['ns'],
   namespaced: false,
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-  schema: builtinSchema('io.k8s.api.core.v1.Namespace'),
+  schema: 'io.k8s.api.core.v1.Namespace',
   validateName: nameIsDnsLabel,
   defaults,
   prepareCreate,

@@ -3,7 +3,6 @@ import type { PodTemplate } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
 import type { FieldError } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { labelsText } from '../apps/workload-columns.ts'
 import { podTemplateDefaults } from './pod/defaults.ts'
 import { validatePodTemplate } from './pod/validation.ts'
@@ -17,7 +16,7 @@ export const podTemplateKind = defineKind<PodTemplate>({
   version: 'v1',
   kind: 'PodTemplate',
   plural: 'podtemplates',
-  schema: builtinSchema('io.k8s.api.core.v1.PodTemplate'),
+  schema: 'io.k8s.api.core.v1.PodTemplate',
   defaults: podTemplateDefaults,
   prepareCreate(draft) {
     draft.metadata.generation = 1

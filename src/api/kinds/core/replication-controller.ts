@@ -2,7 +2,6 @@ import type { ReplicationController, ReplicationControllerSpec } from '../../gen
 import { defineKind } from '../../kind.ts'
 import { type FieldError, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { validateReplicaSetStatus } from '../apps/replica-set/validation.ts'
 import { checkRunningTemplate, checkTemplateLabels } from '../apps/workload.ts'
@@ -24,7 +23,7 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   plural: 'replicationcontrollers',
   shortNames: ['rc'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.core.v1.ReplicationController'),
+  schema: 'io.k8s.api.core.v1.ReplicationController',
   // Clients of this old version expect that the pods stay when the controller goes.
   garbageCollection: 'orphan',
   defaults(draft) {

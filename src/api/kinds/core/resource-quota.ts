@@ -2,7 +2,6 @@ import type { ResourceQuota } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 import {
@@ -24,7 +23,7 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
   kind: 'ResourceQuota',
   plural: 'resourcequotas',
   shortNames: ['quota'],
-  schema: builtinSchema('io.k8s.api.core.v1.ResourceQuota'),
+  schema: 'io.k8s.api.core.v1.ResourceQuota',
   defaults,
   prepareCreate: (draft) => {
     delete draft.status

@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isConfigMapKey } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { base64Bytes, isBase64 } from './base64.ts'
 import { immutable } from './immutable.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
@@ -22,7 +21,7 @@ export const secretKind = defineKind<Secret>({
   version: 'v1',
   kind: 'Secret',
   plural: 'secrets',
-  schema: builtinSchema('io.k8s.api.core.v1.Secret'),
+  schema: 'io.k8s.api.core.v1.Secret',
   defaults,
   validate,
   validateUpdate,

@@ -1,6 +1,5 @@
 import type { ServiceAccount } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, nameColumn } from './printed-columns.ts'
 
 const ENFORCE_MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets'
@@ -11,7 +10,7 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
   shortNames: ['sa'],
-  schema: builtinSchema('io.k8s.api.core.v1.ServiceAccount'),
+  schema: 'io.k8s.api.core.v1.ServiceAccount',
   prepareCreate: keepSecretNames,
   prepareUpdate: keepSecretNames,
   warnings,

@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { ipWarnings } from '../../meta/ip-validation.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateEndpointSlice } from './endpoint-slice-validation.ts'
 
@@ -17,7 +16,7 @@ export const endpointSliceKind = defineKind<EndpointSlice>({
   version: 'v1',
   kind: 'EndpointSlice',
   plural: 'endpointslices',
-  schema: builtinSchema('io.k8s.api.discovery.v1.EndpointSlice'),
+  schema: 'io.k8s.api.discovery.v1.EndpointSlice',
   defaults(draft) {
     for (const port of draft.ports ?? []) {
       port.name ??= ''

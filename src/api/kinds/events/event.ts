@@ -2,7 +2,6 @@ import type { Event as CoreEvent } from '../../generated/core-v1.ts'
 import type { Event } from '../../generated/events-v1.ts'
 import { type Column, defineKind } from '../../kind.ts'
 import type { FieldError } from '../../meta/field-error.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { eventColumns } from '../core/event/columns.ts'
 import { validateEvent, validateEventUpdate, validateNewEvent } from '../core/event/validation.ts'
 import { renameToCore, renameToEvents } from './conversion.ts'
@@ -14,7 +13,7 @@ export const eventsEventKind = defineKind<Event>({
   kind: 'Event',
   plural: 'events',
   shortNames: ['ev'],
-  schema: builtinSchema('io.k8s.api.events.v1.Event'),
+  schema: 'io.k8s.api.events.v1.Event',
   createOnUpdate: true,
   conversion: {
     storage: { group: '', version: 'v1', plural: 'events' },

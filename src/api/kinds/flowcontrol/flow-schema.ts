@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { nameIsDnsSubdomain } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { prepareCreateWithStatus, prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateConditionTypes } from './conditions.ts'
@@ -21,7 +20,7 @@ export const flowSchemaKind = defineKind<FlowSchema>({
   kind: 'FlowSchema',
   plural: 'flowschemas',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.flowcontrol.v1.FlowSchema'),
+  schema: 'io.k8s.api.flowcontrol.v1.FlowSchema',
   defaults: (draft) => {
     if (draft.spec) draft.spec.matchingPrecedence ||= 1000
   },

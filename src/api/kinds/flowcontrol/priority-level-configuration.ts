@@ -9,7 +9,6 @@ import type {
 import { type Column, defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { prepareCreateWithStatus, prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateConditionTypes } from './conditions.ts'
@@ -28,7 +27,7 @@ export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfigurat
   kind: 'PriorityLevelConfiguration',
   plural: 'prioritylevelconfigurations',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration'),
+  schema: 'io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration',
   defaults,
   prepareCreate: prepareCreateWithStatus,
   prepareUpdate: prepareUpdateWithStatus,

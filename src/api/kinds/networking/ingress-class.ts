@@ -3,7 +3,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isDns1123Label, isDns1123Subdomain } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column } from '../core/printed-columns.ts'
 import { addInvalid } from '../core/service/port-validation.ts'
@@ -23,7 +22,7 @@ export const ingressClassKind = defineKind<IngressClass>({
   kind: 'IngressClass',
   plural: 'ingressclasses',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.networking.v1.IngressClass'),
+  schema: 'io.k8s.api.networking.v1.IngressClass',
   defaults(draft) {
     const parameters = draft.spec?.parameters
     if (parameters) parameters.scope ??= 'Cluster'

@@ -5,7 +5,6 @@ import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { canonicalIPMessages } from '../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isPathSegmentName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { addInvalid } from '../core/service/port-validation.ts'
 import { validateSegment } from './ingress/backend-validation.ts'
@@ -20,7 +19,7 @@ export const ipAddressKind = defineKind<IPAddress>({
   plural: 'ipaddresses',
   namespaced: false,
   shortNames: ['ip'],
-  schema: builtinSchema('io.k8s.api.networking.v1.IPAddress'),
+  schema: 'io.k8s.api.networking.v1.IPAddress',
   validateName: (name) => canonicalIPMessages(name),
   validate: (address) => validateParentRef(address.spec?.parentRef),
   validateUpdate(address, old) {

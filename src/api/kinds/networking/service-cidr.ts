@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateCanonicalCIDR } from '../../meta/ip-validation.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -17,7 +16,7 @@ export const serviceCIDRKind = defineKind<ServiceCIDR>({
   kind: 'ServiceCIDR',
   plural: 'servicecidrs',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.networking.v1.ServiceCIDR'),
+  schema: 'io.k8s.api.networking.v1.ServiceCIDR',
   prepareCreate(draft) {
     delete draft.status
   },

@@ -5,7 +5,6 @@ import { duplicate, type FieldError, invalid, notSupported, required } from '../
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelName, validateLabels } from '../../meta/labels-validation.ts'
 import { isDns1123Label, isLabelValue } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { canonicalizeResources, quantityIn, type ResourceList, validateResourceAmount } from '../core/resource-list.ts'
@@ -22,7 +21,7 @@ export const runtimeClassKind = defineKind<RuntimeClass>({
   kind: 'RuntimeClass',
   plural: 'runtimeclasses',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.node.v1.RuntimeClass'),
+  schema: 'io.k8s.api.node.v1.RuntimeClass',
   createOnUpdate: true,
   unconditionalUpdate: false,
   defaults: (draft) => canonicalizeResources(draft.overhead?.podFixed),

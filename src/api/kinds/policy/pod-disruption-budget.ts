@@ -2,7 +2,6 @@ import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generat
 import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { checkAtMost100Percent, checkIntOrPercent } from '../apps/rolling-update.ts'
 import { validateSelector } from '../core/pod/label-selectors.ts'
@@ -19,7 +18,7 @@ export const podDisruptionBudgetKind = defineKind<PodDisruptionBudget>({
   kind: 'PodDisruptionBudget',
   plural: 'poddisruptionbudgets',
   shortNames: ['pdb'],
-  schema: builtinSchema('io.k8s.api.policy.v1.PodDisruptionBudget'),
+  schema: 'io.k8s.api.policy.v1.PodDisruptionBudget',
   prepareCreate(draft) {
     draft.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
     draft.metadata.generation = 1

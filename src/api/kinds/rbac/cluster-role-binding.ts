@@ -1,7 +1,6 @@
 import type { ClusterRoleBinding } from '../../generated/rbac-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { bindingColumns, bindingDefaults, validateBinding, validateBindingUpdate } from './bindings.ts'
 
 export const clusterRoleBindingKind = defineKind<ClusterRoleBinding>({
@@ -10,7 +9,7 @@ export const clusterRoleBindingKind = defineKind<ClusterRoleBinding>({
   kind: 'ClusterRoleBinding',
   plural: 'clusterrolebindings',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.rbac.v1.ClusterRoleBinding'),
+  schema: 'io.k8s.api.rbac.v1.ClusterRoleBinding',
   createOnUpdate: true,
   validateName: isPathSegmentName,
   defaults: bindingDefaults,

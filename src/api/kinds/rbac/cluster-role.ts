@@ -4,7 +4,6 @@ import { type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { validatePolicyRules } from './rules.ts'
 
 const SELECTORS = FieldPath.root('aggregationRule').child('clusterRoleSelectors')
@@ -15,7 +14,7 @@ export const clusterRoleKind = defineKind<ClusterRole>({
   kind: 'ClusterRole',
   plural: 'clusterroles',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.rbac.v1.ClusterRole'),
+  schema: 'io.k8s.api.rbac.v1.ClusterRole',
   createOnUpdate: true,
   validateName: isPathSegmentName,
   validate,

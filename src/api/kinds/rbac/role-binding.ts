@@ -1,7 +1,6 @@
 import type { RoleBinding } from '../../generated/rbac-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { bindingColumns, bindingDefaults, validateBinding, validateBindingUpdate } from './bindings.ts'
 
 export const roleBindingKind = defineKind<RoleBinding>({
@@ -9,7 +8,7 @@ export const roleBindingKind = defineKind<RoleBinding>({
   version: 'v1',
   kind: 'RoleBinding',
   plural: 'rolebindings',
-  schema: builtinSchema('io.k8s.api.rbac.v1.RoleBinding'),
+  schema: 'io.k8s.api.rbac.v1.RoleBinding',
   createOnUpdate: true,
   validateName: isPathSegmentName,
   defaults: bindingDefaults,

@@ -1,7 +1,6 @@
 import type { Role } from '../../generated/rbac-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { validatePolicyRules } from './rules.ts'
 
 export const roleKind = defineKind<Role>({
@@ -9,7 +8,7 @@ export const roleKind = defineKind<Role>({
   version: 'v1',
   kind: 'Role',
   plural: 'roles',
-  schema: builtinSchema('io.k8s.api.rbac.v1.Role'),
+  schema: 'io.k8s.api.rbac.v1.Role',
   createOnUpdate: true,
   validateName: isPathSegmentName,
   validate: (role) => validatePolicyRules(role.rules, true),

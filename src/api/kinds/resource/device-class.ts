@@ -2,7 +2,6 @@ import type { DeviceClass } from '../../generated/resource-v1.ts'
 import { defineKind } from '../../kind.ts'
 import type { FieldError } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, nameColumn } from '../core/printed-columns.ts'
 import { validateOpaque, validateSelectors } from './device-claim.ts'
@@ -15,7 +14,7 @@ export const deviceClassKind = defineKind<DeviceClass>({
   kind: 'DeviceClass',
   plural: 'deviceclasses',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.resource.v1.DeviceClass'),
+  schema: 'io.k8s.api.resource.v1.DeviceClass',
   prepareCreate: (draft) => {
     draft.metadata.generation = 1
   },

@@ -4,7 +4,6 @@ import type { FieldError } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabels } from '../../meta/labels-validation.ts'
 import { validateAnnotations } from '../../meta/object-meta-validation.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, nameColumn } from '../core/printed-columns.ts'
 import { defaultDeviceClaim, validateDeviceClaim } from './device-claim.ts'
@@ -16,7 +15,7 @@ export const resourceClaimTemplateKind = defineKind<ResourceClaimTemplate>({
   version: 'v1',
   kind: 'ResourceClaimTemplate',
   plural: 'resourceclaimtemplates',
-  schema: builtinSchema('io.k8s.api.resource.v1.ResourceClaimTemplate'),
+  schema: 'io.k8s.api.resource.v1.ResourceClaimTemplate',
   defaults: ({ spec }) => defaultDeviceClaim(spec?.spec?.devices),
   validate,
   validateUpdate: (template, old) => immutable(SPEC, template.spec, old.spec),

@@ -3,7 +3,6 @@ import type { ResourceClaim } from '../../generated/resource-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { immutable } from '../core/immutable.ts'
 import { validateNodeSelector } from '../core/node-selector.ts'
@@ -20,7 +19,7 @@ export const resourceClaimKind = defineKind<ResourceClaim>({
   version: 'v1',
   kind: 'ResourceClaim',
   plural: 'resourceclaims',
-  schema: builtinSchema('io.k8s.api.resource.v1.ResourceClaim'),
+  schema: 'io.k8s.api.resource.v1.ResourceClaim',
   defaults: ({ spec }) => defaultDeviceClaim(spec?.devices),
   prepareCreate: (draft) => {
     delete draft.status

@@ -3,7 +3,6 @@ import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, required, tooLong, tooMany } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isDns1123Label, isDns1123Subdomain, nameIsDnsSubdomain } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { immutable } from '../core/immutable.ts'
 import { validateNodeSelector } from '../core/node-selector.ts'
@@ -23,7 +22,7 @@ export const resourceSliceKind = defineKind<ResourceSlice>({
   kind: 'ResourceSlice',
   plural: 'resourceslices',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.resource.v1.ResourceSlice'),
+  schema: 'io.k8s.api.resource.v1.ResourceSlice',
   prepareCreate: (draft) => {
     draft.metadata.generation = 1
   },

@@ -2,7 +2,6 @@ import type { PriorityClass } from '../../generated/scheduling-v1.ts'
 import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, notSupported } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -24,7 +23,7 @@ export const priorityClassKind = defineKind<PriorityClass>({
   plural: 'priorityclasses',
   shortNames: ['pc'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.scheduling.v1.PriorityClass'),
+  schema: 'io.k8s.api.scheduling.v1.PriorityClass',
   defaults: (draft) => {
     draft.preemptionPolicy ??= 'PreemptLowerPriority'
     draft.value ??= 0

@@ -2,7 +2,6 @@ import type { CSIDriver, CSIDriverSpec, TokenRequest } from '../../generated/sto
 import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, notSupported } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { immutable } from '../core/immutable.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
@@ -18,7 +17,7 @@ export const csiDriverKind = defineKind<CSIDriver>({
   kind: 'CSIDriver',
   plural: 'csidrivers',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.storage.v1.CSIDriver'),
+  schema: 'io.k8s.api.storage.v1.CSIDriver',
   unconditionalUpdate: false,
   defaults,
   prepareUpdate: raiseGeneration,

@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -17,7 +16,7 @@ export const csiNodeKind = defineKind<CSINode>({
   kind: 'CSINode',
   plural: 'csinodes',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.storage.v1.CSINode'),
+  schema: 'io.k8s.api.storage.v1.CSINode',
   unconditionalUpdate: false,
   validate,
   validateUpdate,

@@ -5,7 +5,6 @@ import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { nameIsDnsSubdomain } from '../../meta/names.ts'
 import { canonicalQuantity, parseQuantity } from '../../meta/quantity.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
 import { column, nameColumn } from '../core/printed-columns.ts'
 import { validateNonnegative } from '../core/resource-list.ts'
@@ -19,7 +18,7 @@ export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({
   version: 'v1',
   kind: 'CSIStorageCapacity',
   plural: 'csistoragecapacities',
-  schema: builtinSchema('io.k8s.api.storage.v1.CSIStorageCapacity'),
+  schema: 'io.k8s.api.storage.v1.CSIStorageCapacity',
   unconditionalUpdate: false,
   defaults: (draft) => {
     for (const field of AMOUNTS) {

@@ -6,7 +6,6 @@ import { duplicate, type FieldError, invalid, notSupported, required } from '../
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelName } from '../../meta/labels-validation.ts'
 import { isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateParameters } from './parameters.ts'
@@ -26,7 +25,7 @@ export const storageClassKind = defineKind<StorageClass>({
   plural: 'storageclasses',
   shortNames: ['sc'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.storage.v1.StorageClass'),
+  schema: 'io.k8s.api.storage.v1.StorageClass',
   defaults: (draft) => {
     draft.reclaimPolicy ??= 'Delete'
     draft.volumeBindingMode ??= 'Immediate'

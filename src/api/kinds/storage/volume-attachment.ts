@@ -3,7 +3,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { nameIsDnsSubdomain } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../strategy.ts'
 import { immutable } from '../core/immutable.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
@@ -21,7 +20,7 @@ export const volumeAttachmentKind = defineKind<VolumeAttachment>({
   kind: 'VolumeAttachment',
   plural: 'volumeattachments',
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.storage.v1.VolumeAttachment'),
+  schema: 'io.k8s.api.storage.v1.VolumeAttachment',
   unconditionalUpdate: false,
   prepareCreate: (draft) => {
     draft.status = { attached: false }

@@ -4,7 +4,6 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
-import { builtinSchema } from '../../schema/builtin.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateParameters } from './parameters.ts'
 
@@ -18,7 +17,7 @@ export const volumeAttributesClassKind = defineKind<VolumeAttributesClass>({
   plural: 'volumeattributesclasses',
   shortNames: ['vac'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.storage.v1.VolumeAttributesClass'),
+  schema: 'io.k8s.api.storage.v1.VolumeAttributesClass',
   validate,
   validateUpdate,
   columns: [

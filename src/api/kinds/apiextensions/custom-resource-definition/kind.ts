@@ -1,7 +1,6 @@
 import type { CustomResourceDefinition } from '../../../generated/apiextensions-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { withCondition } from '../../../meta/conditions.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { defaultWebhookClient } from '../../admissionregistration/webhook-client.ts'
 import { isSchema } from './schema-tree.ts'
@@ -18,7 +17,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition'),
+  schema: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
   unconditionalUpdate: false,
   defaults,
   prepareCreate: (draft) => {

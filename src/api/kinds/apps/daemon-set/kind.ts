@@ -1,7 +1,6 @@
 import { deepEqual } from '../../../../base/deep-equal.ts'
 import type { DaemonSet } from '../../../generated/apps-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { podTemplateDefaults } from '../../core/pod/defaults.ts'
 import { workloadWarnings } from '../../core/pod/warnings.ts'
@@ -19,7 +18,7 @@ export const daemonSetKind = defineKind<DaemonSet>({
   plural: 'daemonsets',
   shortNames: ['ds'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.apps.v1.DaemonSet'),
+  schema: 'io.k8s.api.apps.v1.DaemonSet',
   defaults(draft) {
     draft.spec ??= {} as NonNullable<DaemonSet['spec']>
     const { spec } = draft

@@ -1,7 +1,6 @@
 import { deepEqual } from '../../../../base/deep-equal.ts'
 import type { Deployment } from '../../../generated/apps-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { workloadWarnings } from '../../core/pod/warnings.ts'
 import { ageColumn, column, nameColumn } from '../../core/printed-columns.ts'
@@ -17,7 +16,7 @@ export const deploymentKind = defineKind<Deployment>({
   plural: 'deployments',
   shortNames: ['deploy'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.apps.v1.Deployment'),
+  schema: 'io.k8s.api.apps.v1.Deployment',
   defaults: deploymentDefaults,
   prepareCreate(draft) {
     draft.status = {}

@@ -1,6 +1,5 @@
 import type { ReplicaSet } from '../../../generated/apps-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { podTemplateDefaults } from '../../core/pod/defaults.ts'
 import { workloadWarnings } from '../../core/pod/warnings.ts'
@@ -16,7 +15,7 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   plural: 'replicasets',
   shortNames: ['rs'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.apps.v1.ReplicaSet'),
+  schema: 'io.k8s.api.apps.v1.ReplicaSet',
   defaults(draft) {
     draft.spec ??= {} as NonNullable<ReplicaSet['spec']>
     podTemplateDefaults(draft.spec)

@@ -1,7 +1,6 @@
 import type { StatefulSet } from '../../../generated/apps-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { nameIsDnsLabel } from '../../../meta/names.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { workloadWarnings } from '../../core/pod/warnings.ts'
 import { ageColumn, column, nameColumn } from '../../core/printed-columns.ts'
@@ -17,7 +16,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
   plural: 'statefulsets',
   shortNames: ['sts'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.apps.v1.StatefulSet'),
+  schema: 'io.k8s.api.apps.v1.StatefulSet',
   // Its pods are named after it, and a pod's name becomes its host name.
   validateName: nameIsDnsLabel,
   defaults: statefulSetDefaults,

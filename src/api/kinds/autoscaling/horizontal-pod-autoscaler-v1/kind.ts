@@ -1,7 +1,6 @@
 import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec } from '../../../generated/autoscaling-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import type { KubernetesObject } from '../../../meta/object.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { statusSubresource } from '../../../strategy.ts'
 import { horizontalPodAutoscalerColumns } from '../horizontal-pod-autoscaler/columns.ts'
 import { horizontalPodAutoscalerConversion } from './conversion.ts'
@@ -14,7 +13,7 @@ export const horizontalPodAutoscalerV1Kind = defineKind<HorizontalPodAutoscaler>
   plural: 'horizontalpodautoscalers',
   shortNames: ['hpa'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler'),
+  schema: 'io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler',
   conversion: horizontalPodAutoscalerConversion,
   defaults(draft) {
     draft.spec ??= {} as HorizontalPodAutoscalerSpec

@@ -1,6 +1,5 @@
 import type { HorizontalPodAutoscaler } from '../../../generated/autoscaling-v2.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { horizontalPodAutoscalerColumns } from './columns.ts'
 import { horizontalPodAutoscalerDefaults } from './defaults.ts'
@@ -13,7 +12,7 @@ export const horizontalPodAutoscalerKind = defineKind<HorizontalPodAutoscaler>({
   plural: 'horizontalpodautoscalers',
   shortNames: ['hpa'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler'),
+  schema: 'io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler',
   defaults: horizontalPodAutoscalerDefaults,
   prepareCreate(draft) {
     draft.status = { currentReplicas: 0, desiredReplicas: 0 }

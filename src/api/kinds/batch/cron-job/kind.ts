@@ -1,7 +1,6 @@
 import type { CronJob, CronJobSpec, JobSpec } from '../../../generated/batch-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { age } from '../../../meta/time.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { containerColumns, selectorColumn, selectorText } from '../../apps/workload-columns.ts'
 import { podTemplateWarnings } from '../../core/pod/warnings.ts'
@@ -17,7 +16,7 @@ export const cronJobKind = defineKind<CronJob>({
   plural: 'cronjobs',
   shortNames: ['cj'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.batch.v1.CronJob'),
+  schema: 'io.k8s.api.batch.v1.CronJob',
   defaults(draft) {
     draft.spec ??= {} as CronJobSpec
     const { spec } = draft

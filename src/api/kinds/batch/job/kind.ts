@@ -1,7 +1,6 @@
 import type { Job } from '../../../generated/batch-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { isDns1123Label } from '../../../meta/names.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { workloadWarnings } from '../../core/pod/warnings.ts'
 import { jobColumns } from './columns.ts'
@@ -16,7 +15,7 @@ export const jobKind = defineKind<Job>({
   kind: 'Job',
   plural: 'jobs',
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.batch.v1.Job'),
+  schema: 'io.k8s.api.batch.v1.Job',
   defaults: jobDefaults,
   prepareCreate(draft) {
     generateSelector(draft)

@@ -1,7 +1,6 @@
 import type { Event } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { isPathSegmentName } from '../../../meta/names.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { eventColumns } from './columns.ts'
 import { validateEvent } from './validation.ts'
 
@@ -12,7 +11,7 @@ export const eventKind = defineKind<Event>({
   kind: 'Event',
   plural: 'events',
   shortNames: ['ev'],
-  schema: builtinSchema('io.k8s.api.core.v1.Event'),
+  schema: 'io.k8s.api.core.v1.Event',
   createOnUpdate: true,
   validateName: isPathSegmentName,
   validate: (event) => validateEvent(event, 'reportingComponent'),

@@ -1,6 +1,5 @@
 import type { Node } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { canonicalizeResources } from '../resource-list.ts'
 import { nodeColumns } from './columns.ts'
@@ -13,7 +12,7 @@ export const nodeKind = defineKind<Node>({
   plural: 'nodes',
   shortNames: ['no'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.core.v1.Node'),
+  schema: 'io.k8s.api.core.v1.Node',
   defaults,
   prepareCreate,
   prepareUpdate,

@@ -1,7 +1,6 @@
 import type { PersistentVolumeClaim } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { milliValue } from '../../../meta/quantity.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { printedAccessModes } from '../access-modes.ts'
 import { ageColumn, column, nameColumn, wideColumn } from '../printed-columns.ts'
@@ -18,7 +17,7 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   kind: 'PersistentVolumeClaim',
   plural: 'persistentvolumeclaims',
   shortNames: ['pvc'],
-  schema: builtinSchema('io.k8s.api.core.v1.PersistentVolumeClaim'),
+  schema: 'io.k8s.api.core.v1.PersistentVolumeClaim',
   defaults,
   prepareCreate: (draft) => {
     draft.status = { phase: 'Pending' }

@@ -1,6 +1,5 @@
 import type { PersistentVolume } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { printedAccessModes } from '../access-modes.ts'
 import { ageColumn, column, nameColumn, wideColumn } from '../printed-columns.ts'
@@ -17,7 +16,7 @@ export const persistentVolumeKind = defineKind<PersistentVolume>({
   plural: 'persistentvolumes',
   shortNames: ['pv'],
   namespaced: false,
-  schema: builtinSchema('io.k8s.api.core.v1.PersistentVolume'),
+  schema: 'io.k8s.api.core.v1.PersistentVolume',
   defaults,
   prepareCreate: (draft) => {
     draft.status = { phase: 'Pending' }

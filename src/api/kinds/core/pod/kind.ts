@@ -1,6 +1,5 @@
 import type { Pod } from '../../../generated/core-v1.ts'
 import { type ActionSubresource, defineKind, type Verb } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { podColumns } from './columns.ts'
 import { podDefaults } from './defaults.ts'
@@ -28,7 +27,7 @@ export const podKind = defineKind<Pod>({
   plural: 'pods',
   shortNames: ['po'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.core.v1.Pod'),
+  schema: 'io.k8s.api.core.v1.Pod',
   defaults: podDefaults,
   prepareCreate(draft) {
     draft.metadata.generation = 1

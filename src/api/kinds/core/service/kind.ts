@@ -1,7 +1,6 @@
 import type { Service } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { nameIsDnsLabel } from '../../../meta/names.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { serviceColumns } from './columns.ts'
 import { serviceDefaults } from './defaults.ts'
@@ -18,7 +17,7 @@ export const serviceKind = defineKind<Service>({
   plural: 'services',
   shortNames: ['svc'],
   categories: ['all'],
-  schema: builtinSchema('io.k8s.api.core.v1.Service'),
+  schema: 'io.k8s.api.core.v1.Service',
   defaults: serviceDefaults,
   validateName: nameIsDnsLabel,
   prepareCreate: prepareServiceCreate,

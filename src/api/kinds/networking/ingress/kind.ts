@@ -1,6 +1,5 @@
 import type { Ingress } from '../../../generated/networking-v1.ts'
 import { defineKind } from '../../../kind.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { keepField, prepareCreateWithStatus, prepareUpdateWithStatus, statusSubresource } from '../../../strategy.ts'
 import { ingressColumns } from './columns.ts'
 import { INGRESS_CLASS_ANNOTATION, validateIngress, validateIngressStatus } from './validation.ts'
@@ -11,7 +10,7 @@ export const ingressKind = defineKind<Ingress>({
   kind: 'Ingress',
   plural: 'ingresses',
   shortNames: ['ing'],
-  schema: builtinSchema('io.k8s.api.networking.v1.Ingress'),
+  schema: 'io.k8s.api.networking.v1.Ingress',
   prepareCreate: prepareCreateWithStatus,
   prepareUpdate: prepareUpdateWithStatus,
   validate: validateIngress,

@@ -2,7 +2,6 @@ import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicySpec } from '../../
 import { defineKind } from '../../../kind.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { cidrWarnings } from '../../../meta/ip-validation.ts'
-import { builtinSchema } from '../../../schema/builtin.ts'
 import { raiseGeneration } from '../../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../../core/printed-columns.ts'
 import { formatPodSelector } from './pod-selector.ts'
@@ -14,7 +13,7 @@ export const networkPolicyKind = defineKind<NetworkPolicy>({
   kind: 'NetworkPolicy',
   plural: 'networkpolicies',
   shortNames: ['netpol'],
-  schema: builtinSchema('io.k8s.api.networking.v1.NetworkPolicy'),
+  schema: 'io.k8s.api.networking.v1.NetworkPolicy',
   defaults: networkPolicyDefaults,
   prepareCreate(draft) {
     draft.metadata.generation = 1
