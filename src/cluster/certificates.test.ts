@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +34,24 @@ describe('what is issued', () => {
       execFileSync('openssl', ['verify', '-x509_strict', '-CAfile', ca, '-purpose', purpose, leaf], { stdio: 'pipe' })
     expect(verify(purpose).toString()).toContain('OK')
     expect(() => verify(name === 'server' ? 'sslclient' : 'sslserver')).toThrow()
+  })
+
+  test.each(['ca', 'server', 'admin'] as const)('the key of %s is written as OpenSSL writes it', (name) => {
+    const { cert, key } = certificates[name]
+    const read = createPrivateKey(key)
+    expect(read.export({ type: 'pkcs8', format: 'pem' })).toBe(key)
+    expect(new X509Certificate(cert).checkPrivateKey(read)).toBe(true)
+  })
+
+  test('what is asked for twice is made once, in memory too', async () => {
+    const { server, admin, serviceAccountKey, frontProxy } = certificates
+    expect(certificates.server).toBe(server)
+    expect(certificates.admin).toBe(admin)
+    expect(certificates.serviceAccountKey).toBe(serviceAccountKey)
+    const [one, other] = [await frontProxy(), await certificates.frontProxy()]
+    expect(other.client()).toBe(one.client())
+    expect(other.ca).toBe(one.ca)
+    expect(await certificates.renew()).toBe(false)
   })
 
   test('the server answers to its names and addresses alone', () => {

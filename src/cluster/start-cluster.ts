@@ -111,7 +111,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     }
     // Made while the store opens and the API server starts; whoever fails first is the one reported.
     const also = listen === false ? [] : (listen.also ?? [])
-    const certificates = certificatesOf(options, serviceCidrs, [address ? address.host : LOOPBACK, ...also])
+    const here = machineAddress()
+    const certificates = certificatesOf(options, serviceCidrs, [here, address ? address.host : LOOPBACK, ...also])
     certificates.catch(() => {})
     const place = { ...(options.dataDir !== undefined && { dataDir: options.dataDir }), clock, random }
     const store = stack.use(await openStore(choice, place))
@@ -133,7 +134,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         ...(options.encryptionChanges && { encryptionChanges: options.encryptionChanges }),
         ...(options.nodePortRange && { nodePortRange: options.nodePortRange }),
         ...metricsSourceOf(options, loops),
-        ...(address && { advertise: { host: also[0] ?? machineAddress(), port: address.port } }),
+        ...(address && { advertise: { host: also[0] ?? here, port: address.port } }),
       }),
     )
     const listening: Listening[] = []
@@ -209,7 +210,7 @@ interface Served {
 
 function certificatesOf(options: ClusterOptions, serviceCidrs: readonly string[], hosts: readonly string[]) {
   const named = hosts.filter((host) => !isWildcard(host))
-  const serverNames = apiServerNames(serviceCidrs, [machineAddress(), ...named])
+  const serverNames = apiServerNames(serviceCidrs, named)
   const dir = options.dataDir === undefined ? {} : { dir: join(options.dataDir, 'pki') }
   // Whoever connects checks them by the time of the real world, also when the cluster lives in another.
   return loadCertificates({ ...dir, clock: systemClock, serverNames })
