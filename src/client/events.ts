@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../api/meta/object.ts'
 import { formatTime } from '../api/meta/time.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { once } from '../base/once.ts'
 import type { Random } from '../base/random.ts'
 import type { Client, ResourceClient } from './client.ts'
 import { EventCorrelator, type Verdict } from './event/correlator.ts'
@@ -69,7 +70,9 @@ class CorrelatedRecorder implements EventRecorder {
   readonly #correlator = new EventCorrelator()
   /** Names of events that exist, by the correlator's key. */
   readonly #names = new LruMap<string>(4096)
-  readonly #stop = new AbortController()
+  /** Made for the first event: most recorders never have one to send. */
+  readonly #stop = once(() => new AbortController())
+  #isOver = false
   #queued = 0
   #sending: Promise<void> = Promise.resolve()
 
@@ -94,7 +97,7 @@ class CorrelatedRecorder implements EventRecorder {
       { subject: subject.join('|'), group: [...subject, type, reason].join('|'), message },
       now,
     )
-    if (verdict.type === 'drop' || this.#stop.signal.aborted) return
+    if (verdict.type === 'drop' || this.#isOver) return
     if (this.#queued >= MAX_QUEUE) {
       log.debug('an event was dropped: too many wait', { reason, object: reference.name })
       return
@@ -109,7 +112,8 @@ class CorrelatedRecorder implements EventRecorder {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
+    this.#isOver = true
+    if (this.#queued > 0) this.#stop().abort()
     await this.#sending
   }
 
@@ -136,7 +140,7 @@ class CorrelatedRecorder implements EventRecorder {
 
   async #send(event: CoreEvent, verdict: Recorded): Promise<void> {
     const { clock, client, log } = this.#options
-    const { signal } = this.#stop
+    const { signal } = this.#stop()
     const events = client.resource<CoreEvent>(EVENTS).namespace(event.metadata.namespace!)
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {

@@ -90,7 +90,7 @@ export function startInformer<T extends KubernetesObject>(options: InformerOptio
     onChange: (listener) => cache.onChange(listener),
     async [Symbol.asyncDispose]() {
       stop.abort()
-      finish.reject(new Error('the informer was stopped before it had synced'))
+      if (!isSynced) finish.reject(new Error('the informer was stopped before it had synced'))
       await running
     },
   }
