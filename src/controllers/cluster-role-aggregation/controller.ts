@@ -2,6 +2,7 @@ import type { ClusterRole, PolicyRule } from '../../api/generated/rbac-v1.ts'
 import { clusterRoleKind } from '../../api/kinds/rbac/cluster-role.ts'
 import { compileLabelSelector, type LabelSelector } from '../../api/meta/label-selector.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
 import { type Controller, type ControllerContext, ownKey, watch } from '../controller.ts'
 
 const AGGREGATED = 'cluster-role-aggregation/aggregated'
@@ -14,15 +15,15 @@ export function clusterRoleAggregationController({ client, informers }: Controll
   })
 
   function rulesFor(role: ClusterRole): PolicyRule[] {
-    const rules: PolicyRule[] = []
+    const rules = new Map<string, PolicyRule>()
     for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
       const selected = roles.list(compileLabelSelector(selector as LabelSelector))
       for (const other of selected.sort(byName)) {
         if (other.metadata.name === role.metadata.name) continue
-        for (const rule of other.rules ?? []) if (!rules.some((known) => deepEqual(known, rule))) rules.push(rule)
+        for (const rule of other.rules ?? []) getOrCreate(rules, meaningOf(rule), () => rule)
       }
     }
-    return rules
+    return [...rules.values()]
   }
 
   return {
@@ -40,6 +41,10 @@ export function clusterRoleAggregationController({ client, informers }: Controll
     },
   }
 }
+
+/** The same text for rules that say the same, whatever the order of their fields. */
+const meaningOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) =>
+  JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs])
 
 const aggregated = ({ aggregationRule }: ClusterRole) => (aggregationRule ? ['true'] : [])
 const byName = (a: ClusterRole, b: ClusterRole) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)

@@ -56,6 +56,8 @@ export function parseRule(line: string): PolicyRule {
     .slice(0, colon)
     .split(',')
     .map((group) => (group === 'core' ? '' : group))
-  const [, resources, names] = /^(.*?)(?: \[(.*)\])?$/.exec(what.slice(colon + 2))!
-  return { apiGroups, resources: resources!.split(' '), ...(names && { resourceNames: names.split(' ') }), verbs }
+  const bracket = what.indexOf(' [', colon)
+  if (bracket < 0) return { apiGroups, resources: what.slice(colon + 2).split(' '), verbs }
+  const resources = what.slice(colon + 2, bracket).split(' ')
+  return { apiGroups, resources, resourceNames: what.slice(bracket + 2, -1).split(' '), verbs }
 }
