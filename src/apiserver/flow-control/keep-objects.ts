@@ -7,6 +7,7 @@ import { deepEqual } from '../../base/deep-equal.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
 import { type FollowContext, follow } from '../authorization/follow.ts'
+import { copyObject } from '../watch-cache/copy-object.ts'
 import { bootstrapLevels, bootstrapSchemas } from './bootstrap-objects.ts'
 import type { FlowControl } from './flow-control.ts'
 
@@ -26,10 +27,10 @@ export function initialFlowControlObjects(clock: Clock): KubernetesObject[] {
   const now = formatTime(clock.now())
   return [
     ...Object.entries(bootstrapLevels).map(([name, spec]) =>
-      configured('PriorityLevelConfiguration', name, structuredClone(spec)),
+      copyObject(configured('PriorityLevelConfiguration', name, spec)),
     ),
     ...Object.entries(bootstrapSchemas).map(([name, spec]) => ({
-      ...configured('FlowSchema', name, structuredClone(spec)),
+      ...copyObject(configured('FlowSchema', name, spec)),
       status: { conditions: [dangling(spec.priorityLevelConfiguration.name, true, now)] },
     })),
   ]
