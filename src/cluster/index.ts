@@ -1,10 +1,14 @@
 /** The package's public entry: a Kubernetes control plane in your own process. */
+import { type Cluster, type ClusterOptions, startCluster as startWith } from './start-cluster.ts'
 // Loaded with the package, so that a start need not wait for it.
-import './start-control-loops.ts'
+import * as controlLoops from './start-control-loops.ts'
 
 export type { Client, ResourceClient } from '../client/client.ts'
 export { createClient } from '../client/client.ts'
 export { createHttpTransport, type HttpTransportOptions } from '../client/http-transport.ts'
 export type { ResourceType, Transport } from '../client/transport.ts'
-export { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'
+export type { Cluster, ClusterOptions } from './start-cluster.ts'
 export { parseStoreChoice, type StoreChoice } from './store-choice.ts'
+
+/** Starts a Kubernetes control plane in this process. */
+export const startCluster = (options: ClusterOptions = {}): Promise<Cluster> => startWith(options, () => controlLoops)

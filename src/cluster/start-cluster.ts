@@ -97,8 +97,15 @@ const ADMIN = { name: 'kubernetes-admin', groups: ['system:masters', 'system:aut
 export const DEFAULT_SERVICE_CIDRS = ['10.96.0.0/16']
 const LOOPBACK = '127.0.0.1'
 
+type ControlLoopsModule = typeof import('./start-control-loops.ts')
+/** A quarter of the program, which whoever waits for the API need not wait for. */
+const loadControlLoops = (): Promise<ControlLoopsModule> => import('./start-control-loops.ts')
+
 /** Starts a Kubernetes control plane in this process. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(
+  options: ClusterOptions = {},
+  load: () => ControlLoopsModule | Promise<ControlLoopsModule> = loadControlLoops,
+): Promise<Cluster> {
   const { clock = systemClock, random = systemRandom, log = silentLogger, listen = {} } = options
   const serviceCidrs = options.serviceCidrs ?? DEFAULT_SERVICE_CIDRS
   enableFeatures(options.featureGates ?? [])
@@ -141,8 +148,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const served = address ? await serve(apiServer, address, await certificates, listening) : undefined
     if (address) for (const host of also) await serve(apiServer, { ...address, host }, await certificates, listening)
     const start = async () => {
-      // A quarter of the program, which whoever waits for the API need not wait for.
-      const { startControlLoops } = await import('./start-control-loops.ts')
+      const { startControlLoops } = await load()
       await startControlLoops(options, { apiServer, certificates, clock, random, log }, loops, stack)
     }
     const starting = options.background ? options.background.then(start) : start()
