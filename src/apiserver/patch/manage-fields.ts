@@ -130,8 +130,8 @@ export function isUnchanged(draft: KubernetesObject, old: KubernetesObject): boo
   const before = old.metadata.managedFields
   if (entries?.length !== before?.length) return false
   const isKnown = (entry: ManagedFieldsEntry) => before?.some((one) => deepEqual({ ...entry, time: one.time }, one))
-  if (entries !== before && !entries?.every(isKnown)) return false
-  return deepEqual({ ...draft, metadata: { ...draft.metadata, managedFields: before } }, old)
+  if (!deepEqual({ ...draft, metadata: { ...draft.metadata, managedFields: before } }, old)) return false
+  return entries === before || entries!.every(isKnown)
 }
 
 /** Objects of a kind are JSON; their types just don't say so. */

@@ -60,6 +60,11 @@ describe('the bytes of an object with a few other items', () => {
     ['no list any more', slice(), ({ endpoints: _, ...old }) => old as EndpointSlice],
     ['many items', slice(), (old) => ({ ...old, endpoints: old.endpoints!.map((item) => ({ ...item })) })],
     ['an item that is there twice', slice({ endpoints: [endpoint(1), endpoint(1)] }), withItem(1, endpoint(2))],
+    [
+      'a label with the name of a field',
+      slice({ metadata: { name: 's', labels: { a: 'b', addressType: 'x' } } }),
+      withItem(1, endpoint(1, false)),
+    ],
     ['another field', slice(), (old) => ({ ...old, ports: [] })],
     ['fields in another order', slice(), ({ ports, ...old }) => ({ ports: ports!, ...old })],
   ])('are not guessed: %s', (_, before, change) => {

@@ -22,15 +22,14 @@ export function encodeChangedItems(
   const old = current.object
   const items = changedItems(listOf(old, field), listOf(draft, field))
   if (!items || !differsOnlyIn(field, old, draft)) return undefined
-  const type = `{"kind":${JSON.stringify(old.kind)},"apiVersion":${JSON.stringify(old.apiVersion)},"metadata":`
-  const tail = tailOf(current.bytes, type + JSON.stringify(old.metadata))
+  const tail = tailOf(current)
   const exchanged = tail && exchange(tail, items)
   if (!exchanged) return undefined
   const object = { ...draft, metadata: { resourceVersion: '', ...draft.metadata } }
   object.metadata.resourceVersion = ''
-  const head = Buffer.from(type + JSON.stringify(object.metadata))
+  const type = `{"kind":${JSON.stringify(old.kind)},"apiVersion":${JSON.stringify(old.apiVersion)},"metadata":`
   return {
-    value: Buffer.concat([head, ...exchanged]),
+    value: joined([type, JSON.stringify(object.metadata), ...exchanged]),
     revisionSlot: Buffer.byteLength(type + RESOURCE_VERSION),
     object,
   }
@@ -57,23 +56,38 @@ function differsOnlyIn(field: string, old: KubernetesObject, draft: KubernetesOb
   return names.every((name) => name === field || name === 'metadata' || deepEqual(before[name], after[name]))
 }
 
-/** What comes after the metadata. */
-function tailOf(bytes: Buffer, expected: string): Buffer | undefined {
-  const head = Buffer.from(expected)
-  return head.equals(bytes.subarray(0, head.length)) ? bytes.subarray(head.length) : undefined
+/** What comes after the metadata, where only labels and annotations may have the name of the field that follows. */
+function tailOf({ bytes, object }: CachedObject): Buffer | undefined {
+  const name = Object.keys(object)[3]!
+  const { labels = {}, annotations = {} } = object.metadata
+  if (Object.hasOwn(labels, name) || Object.hasOwn(annotations, name)) return undefined
+  const at = bytes.indexOf(`,${JSON.stringify(name)}:`)
+  return at < 0 ? undefined : bytes.subarray(at)
 }
 
 /** An item's JSON is found nowhere inside of a text, where its quotes would be escaped; it must be there just once. */
-function exchange(bytes: Buffer, items: readonly ItemChange[]): Buffer[] | undefined {
-  const parts: Buffer[] = []
+function exchange(bytes: Buffer, items: readonly ItemChange[]): (Buffer | string)[] | undefined {
+  const parts: (Buffer | string)[] = []
   let rest = bytes
   for (const [before, after] of items) {
     const text = Buffer.from(JSON.stringify(before))
     const at = rest.indexOf(text)
     if (at < 0 || rest.includes(text, at + 1)) return undefined
-    parts.push(rest.subarray(0, at), Buffer.from(JSON.stringify(after)))
+    parts.push(rest.subarray(0, at), JSON.stringify(after))
     rest = rest.subarray(at + text.length)
   }
   parts.push(rest)
   return parts
+}
+
+function joined(parts: readonly (Buffer | string)[]): Buffer {
+  const lengths = parts.map((part) => (typeof part === 'string' ? Buffer.byteLength(part) : part.length))
+  const whole = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length))
+  let at = 0
+  for (const [i, part] of parts.entries()) {
+    if (typeof part === 'string') whole.write(part, at)
+    else whole.set(part, at)
+    at += lengths[i]!
+  }
+  return whole
 }

@@ -17,9 +17,17 @@ export function sharedItems(request: ResourceRequest, current: CachedObject): Sh
   const { kind, body, subresource } = request
   const field = kind.sharedItems
   if (field === undefined || body?.type !== 'object' || subresource !== '') return undefined
-  const object = body.object as JsonObject
+  const object = withoutKnown(body.object as KubernetesObject, current.object) as unknown as JsonObject
   const stored = listOf(current.object, field)
   return stored && Array.isArray(object[field]) ? { object, field, items: new Set(stored) } : undefined
+}
+
+/** Managed fields that are sent back as they were handed out mean the same as none. */
+function withoutKnown(sent: KubernetesObject, known: KubernetesObject): KubernetesObject {
+  const fields = sent.metadata?.managedFields
+  if (!fields || fields !== known.metadata.managedFields) return sent
+  const { managedFields: _, ...metadata } = sent.metadata
+  return { ...sent, metadata }
 }
 
 /** A copy of the object that may be changed, but for the items that are shared. */
