@@ -9,6 +9,7 @@ import { startTestCluster, type TestCluster } from '../tests/tools/cluster.ts'
 import type { LoadJob, LoadResult } from './load-job.ts'
 import { pause } from './measure.ts'
 import type { PeerJob } from './peer-job.ts'
+import type { DecisionRates, Mix } from './scheduler/decisions.ts'
 import type { WorkloadReport } from './workload-job.ts'
 
 /** The other processes of the benchmark: the server under test, its peers, and those who load them. */
@@ -24,9 +25,15 @@ export async function load(job: LoadJob): Promise<LoadResult> {
 }
 
 /** Runs a workload of the scheduler in a process of its own. */
-export async function workloadReport(name: string, scale: number): Promise<WorkloadReport> {
+export const workloadReport = (name: string, scale: number): Promise<WorkloadReport> => workloadJob(name, scale)
+
+/** Decisions alone, likewise. */
+export const decisionRates = (nodes: number, pods: number, mix: Mix): Promise<DecisionRates> =>
+  workloadJob('decisions', nodes, pods, mix)
+
+async function workloadJob<T>(...args: readonly (string | number)[]): Promise<T> {
   const script = path.join(import.meta.dirname, 'workload-job.js')
-  return JSON.parse((await execute(process.execPath, [script, name, String(scale)])).stdout) as WorkloadReport
+  return JSON.parse((await execute(process.execPath, [script, ...args.map(String)])).stdout) as T
 }
 
 export interface Server extends AsyncDisposable {
