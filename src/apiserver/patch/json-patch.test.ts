@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import fastJsonPatch from 'fast-json-patch'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../api/meta/object.ts'
+import { builtinSchema } from '../../api/schema/builtin.ts'
 import { jsonPatch, MAX_OPERATIONS } from './json-patch.ts'
 
 const base = () => ({ a: { b: [1, 2, 3], c: 'x' }, 'a/b': 1, 'm~n': 2, n: null })
@@ -106,5 +107,37 @@ describe('against fast-json-patch', () => {
         expect(jsonPatch(before, fastJsonPatch.compare(from, after))).toEqual(after)
       }),
     )
+  })
+})
+
+describe('fields that Go objects always have', () => {
+  const add = (path: string) => [{ op: 'add', path, value: {} }]
+
+  test.each<[string, string, Json, string, Json]>([
+    ['a status', 'resource.v1.ResourceClaim', {}, '/status/allocation', { status: { allocation: {} } }],
+    [
+      'one inside',
+      'core.v1.Service',
+      {},
+      '/status/loadBalancer/ingress',
+      { status: { loadBalancer: { ingress: {} } } },
+    ],
+    [
+      'one of a list',
+      'core.v1.PodSpec',
+      { containers: [{}] },
+      '/containers/0/resources',
+      { containers: [{ resources: {} }] },
+    ],
+  ])('%s of %s is there', (_, type, draft, path, expected) => {
+    expect(jsonPatch(draft as object, add(path), builtinSchema(`io.k8s.api.${type}`))).toEqual(expected)
+  })
+
+  test.each<[string, Json, string]>([
+    ['core.v1.Pod', {}, '/spec/securityContext/sysctls'],
+    ['core.v1.ConfigMap', {}, '/data/key'],
+    ['core.v1.Pod', { metadata: {} }, '/metadata/labels/app'],
+  ])('pointers and maps of %s are not: %j %s', (type, draft, path) => {
+    expect(() => jsonPatch(draft as object, add(path), builtinSchema(`io.k8s.api.${type}`))).toThrow('rejected')
   })
 })

@@ -1,8 +1,10 @@
 import { ApiError, badRequest, requestTooLarge } from '../../api/meta/api-error.ts'
 import type { Json } from '../../api/meta/object.ts'
+import type { Schema } from '../../api/schema/schema.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { arrayIndex, parsePointer, resolvePointer } from './json-pointer.ts'
 import { cloneJson, isObject, setField } from './json-value.ts'
+import { addStructs } from './struct-fields.ts'
 
 export const MAX_OPERATIONS = 10_000
 /** Copies of copies grow exponentially; all together may not be larger than a request. */
@@ -10,9 +12,9 @@ const MAX_COPIED_BYTES = 3 * 1024 * 1024
 
 /**
  * RFC 6902, all or nothing as far as the caller can see: on an error the draft is of no use any more. Returns the
- * draft, or a new document where the whole was replaced.
+ * draft, or a new document where the whole was replaced. With a schema the fields that Go's types always have are there.
  */
-export function jsonPatch<T extends object>(draft: T, operations: unknown): T {
+export function jsonPatch<T extends object>(draft: T, operations: unknown, schema?: Schema): T {
   if (!Array.isArray(operations)) {
     throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch')
   }
@@ -20,7 +22,7 @@ export function jsonPatch<T extends object>(draft: T, operations: unknown): T {
     const limit = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${operations.length}`
     throw requestTooLarge(`Request entity too large: ${limit}`)
   }
-  const document = new PatchedDocument(draft as Json)
+  const document = new PatchedDocument(draft as Json, schema)
   for (const operation of operations) document.apply(readOperation(operation))
   if (!isObject(document.root)) throw rejected()
   return document.root as T
@@ -47,13 +49,16 @@ function readOperation(operation: unknown): Operation {
 
 class PatchedDocument {
   root: Json
+  readonly #schema: Schema | undefined
   #copied = 0
 
-  constructor(root: Json) {
+  constructor(root: Json, schema: Schema | undefined) {
     this.root = root
+    this.#schema = schema
   }
 
   apply({ op, path, from, value }: Operation): void {
+    addStructs(this.root, this.#schema, path)
     if (op === 'test') this.#test(path, value ?? null)
     else if (op === 'add') this.#add(path, cloneJson(present(value)))
     else if (op === 'replace') this.#replace(path, cloneJson(present(value)))

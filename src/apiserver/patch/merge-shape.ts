@@ -109,7 +109,7 @@ function fieldShapes(schema: Schema, properties: Readonly<Record<string, Schema>
 const INLINE_FIELDS = new Set(['metadata', 'spec', 'status', 'strategy', 'updateStrategy', 'loadBalancer', 'nodeInfo'])
 
 /** Go objects always have such fields, even when empty, so managers of built-in kinds never own the field itself. */
-const isInline = (schema: Schema, name: string): boolean =>
+export const isInline = (schema: Schema, name: string): boolean =>
   schema.definition !== undefined && (INLINE_FIELDS.has(name) || (schema.required?.includes(name) ?? false))
 
 function listShape(schema: Schema): ListShape | undefined {

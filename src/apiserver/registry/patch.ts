@@ -95,7 +95,7 @@ function isAboutStatus({ kind, subresource, patchType }: ResourceRequest, patch:
 function applyTo(request: ResourceRequest, value: unknown, draft: KubernetesObject): KubernetesObject {
   switch (request.patchType) {
     case 'application/json-patch+json':
-      return jsonPatch(draft, value)
+      return jsonPatch(draft, value, request.kind.schema)
     case 'application/merge-patch+json':
       return mergePatch(draft, value)
     case 'application/strategic-merge-patch+json':

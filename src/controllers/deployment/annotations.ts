@@ -38,12 +38,12 @@ export function sizeAnnotations(deployment: Deployment): Annotations {
 }
 
 /** Annotations of a ReplicaSet that is created for `deployment` now. */
-export function initialAnnotations(deployment: Deployment, revision: number): Annotations {
+export function initialAnnotations(deployment: Deployment, revision: bigint): Annotations {
   return { ...copied(deployment), [REVISION]: String(revision), ...sizeAnnotations(deployment) }
 }
 
 /** Annotations that the newest ReplicaSet should have: those of the Deployment, and the newest revision. */
-export function currentAnnotations(deployment: Deployment, replicaSet: ReplicaSet, revision: number): Annotations {
+export function currentAnnotations(deployment: Deployment, replicaSet: ReplicaSet, revision: bigint): Annotations {
   const annotations: Record<string, string> = { ...replicaSet.metadata.annotations, ...copied(deployment) }
   const former = annotations[REVISION]
   if (revisionOf(replicaSet) >= revision) return annotations

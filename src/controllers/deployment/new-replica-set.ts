@@ -29,7 +29,7 @@ function withoutHash(template: PodTemplateSpec | undefined): PodTemplateSpec {
 }
 
 /** The ReplicaSet for the template of the Deployment. Its name follows from the template, so it is made only once. */
-export function newReplicaSet(deployment: Deployment, old: readonly ReplicaSet[], revision: number): ReplicaSet {
+export function newReplicaSet(deployment: Deployment, old: readonly ReplicaSet[], revision: bigint): ReplicaSet {
   const { selector, template, minReadySeconds } = deployment.spec!
   const hash = templateHash(withoutHash(template), deployment.status?.collisionCount)
   const labels = { ...template.metadata?.labels, [HASH_LABEL]: hash }

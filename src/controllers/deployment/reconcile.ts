@@ -5,7 +5,7 @@ import { isRollingUpdate } from './limits.ts'
 import { rolloutOf } from './new-replica-set.ts'
 import { hasProgressDeadline, untilDeadline } from './progress.ts'
 import { ReplicaSetControl } from './replica-set-control.ts'
-import { revisionOf } from './revision.ts'
+import { byRevision } from './revision.ts'
 import { rollingUpdateStep, type Sizes } from './rolling-update.ts'
 import { isComplete, isScaledUp, type Rollout, replicasOf } from './rollout.ts'
 import { isScalingEvent, scaledSizes } from './scaling.ts'
@@ -111,7 +111,7 @@ export class DeploymentReconciler {
     if (limit === undefined) return
     const kept = oldReplicaSets.filter((replicaSet) => !replicaSet.metadata.deletionTimestamp)
     if (kept.length <= limit) return
-    const oldest = kept.sort((a, b) => revisionOf(a) - revisionOf(b)).slice(0, kept.length - limit)
+    const oldest = kept.sort(byRevision).slice(0, kept.length - limit)
     for (const replicaSet of oldest) if (isIdle(replicaSet)) await this.#control.delete(replicaSet)
   }
 }

@@ -10,7 +10,7 @@ import { currentAnnotations, sizeAnnotations } from './annotations.ts'
 import { type Conditions, progressing, withDeploymentCondition } from './conditions.ts'
 import { hasTemplate, newReplicaSet } from './new-replica-set.ts'
 import { hasProgressDeadline } from './progress.ts'
-import { REVISION, revisionOf } from './revision.ts'
+import { nextRevision, REVISION, revisionOf } from './revision.ts'
 import { type Rollout, replicasOf } from './rollout.ts'
 import { listed } from './status.ts'
 
@@ -41,7 +41,7 @@ export class ReplicaSetControl {
    * revision with it. With `create` it is made if it is missing.
    */
   async sync(rollout: Rollout, create: boolean): Promise<Rollout> {
-    const revision = 1 + Math.max(0, ...rollout.oldReplicaSets.map(revisionOf))
+    const revision = nextRevision(rollout.oldReplicaSets)
     if (rollout.newReplicaSet) return this.#refresh(rollout, rollout.newReplicaSet, revision)
     return create ? this.#create(rollout, revision) : rollout
   }
@@ -62,7 +62,7 @@ export class ReplicaSetControl {
     }
   }
 
-  async #refresh(rollout: Rollout, current: ReplicaSet, revision: number): Promise<Rollout> {
+  async #refresh(rollout: Rollout, current: ReplicaSet, revision: bigint): Promise<Rollout> {
     const { deployment } = rollout
     const annotations = currentAnnotations(deployment, current, revision)
     const minReadySeconds = deployment.spec?.minReadySeconds ?? 0
@@ -80,7 +80,7 @@ export class ReplicaSetControl {
     return { ...rollout, deployment: updated, newReplicaSet: fresh }
   }
 
-  async #create(rollout: Rollout, revision: number): Promise<Rollout> {
+  async #create(rollout: Rollout, revision: bigint): Promise<Rollout> {
     const { deployment, oldReplicaSets } = rollout
     const wanted = newReplicaSet(deployment, oldReplicaSets, revision)
     const created = await this.#createOrFind(deployment, wanted)
@@ -126,7 +126,7 @@ export class ReplicaSetControl {
   /** The Deployment shows the revision of its newest ReplicaSet; the first sight of that one starts the deadline. */
   async #writeRevision(
     deployment: Deployment,
-    revision: number,
+    revision: bigint,
     reason: 'FoundNewReplicaSet' | 'NewReplicaSetCreated',
     message: string,
   ): Promise<Deployment> {

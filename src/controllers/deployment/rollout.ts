@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/generated/apps-v1.ts'
-import { revisionOf } from './revision.ts'
+import { byRevision } from './revision.ts'
 
 /** A Deployment and its ReplicaSets at one moment. */
 export interface Rollout {
@@ -41,5 +41,5 @@ export function isComplete(deployment: Deployment, status: DeploymentStatus): bo
 export function byAge(a: ReplicaSet, b: ReplicaSet): number {
   const [left, right] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']
   if (left !== right) return left < right ? -1 : 1
-  return revisionOf(a) - revisionOf(b) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)
+  return byRevision(a, b) || ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)
 }
