@@ -163,7 +163,8 @@ function fieldsIn(value: Json, shape: MergeShape, isInline: boolean, isGone: boo
 }
 
 function objectFields(object: JsonObject, shape: MergeShape, isInline: boolean, isGone: boolean): FieldsV1 {
-  const names = Object.keys(object)
+  // In the order in which they are stored, so that they need not be sorted again.
+  const names = Object.keys(object).sort()
   const node: FieldsV1 = isInline || names.length === 0 ? {} : { '.': LEAF }
   for (const name of names) {
     const value = object[name]

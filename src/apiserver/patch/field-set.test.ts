@@ -1,7 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FieldsV1 } from '../../api/meta/object.ts'
-import { difference, equalSets, type FieldSet, intersection, memberPaths, setOf, union, without } from './field-set.ts'
+import {
+  difference,
+  equalSets,
+  type FieldSet,
+  inOrder,
+  intersection,
+  memberPaths,
+  setOf,
+  union,
+  without,
+} from './field-set.ts'
 
 /** A set from its paths, each a list of field names. */
 const setFrom = (paths: readonly (readonly string[])[]): FieldSet =>
@@ -49,6 +59,19 @@ describe('sets of fields', () => {
         intersection(a, b)
         expect(JSON.stringify([a, b])).toBe(before)
         if (memberPaths(intersection(a, b)).length === 0) expect(difference(a, b)).toBe(a)
+      }),
+    )
+  })
+
+  test('in order they are what a client would write that sorts all keys', () => {
+    const sortedKeys = (_: string, value: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    fc.assert(
+      fc.property(paths, paths, (left, right) => {
+        const set = union(setFrom(left), setFrom(right)) ?? {}
+        const ordered = inOrder(set)
+        expect(JSON.stringify(ordered)).toBe(JSON.stringify(set, sortedKeys))
+        expect(inOrder(ordered)).toBe(ordered)
       }),
     )
   })

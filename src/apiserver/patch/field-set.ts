@@ -4,7 +4,7 @@ import type { FieldsV1 } from '../../api/meta/object.ts'
  * A set of fields. Its form is that of `fieldsV1` in the API, so what is stored is what is computed with: a tree
  * whose edges are path elements (`f:name`, `k:{"name":"a"}`, `v:"a"`, `i:0`). A node without edges is a member; a
  * member that also has members below it carries the edge `.`. The empty set is undefined. Never changed once made,
- * so sets share their branches.
+ * so sets share their branches. What is stored is in order; in between the order of edges means nothing.
  */
 export type FieldSet = FieldsV1 | undefined
 
@@ -109,6 +109,30 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   }
   for (const element in b) if (element !== '.') edges--
   return edges === 0
+}
+
+/** The same set with the edges of each node in order, as clients know it that compare the bytes. */
+export function inOrder(node: FieldsV1): FieldsV1 {
+  let last = ''
+  let isSorted = true
+  let result: FieldsV1 | undefined
+  for (const element in node) {
+    if (element < last) isSorted = false
+    last = element
+    const child = node[element]!
+    const ordered = inOrder(child)
+    if (ordered === child) continue
+    result ??= { ...node }
+    result[element] = ordered
+  }
+  result ??= node
+  return isSorted ? result : withSortedEdges(result)
+}
+
+function withSortedEdges(node: FieldsV1): FieldsV1 {
+  const result: FieldsV1 = {}
+  for (const element of Object.keys(node).sort()) result[element] = node[element]!
+  return result
 }
 
 /** Every member as users read it: `.spec.containers[name="nginx"].image`. Sorted. */

@@ -1,5 +1,5 @@
 import type { FieldsV1, ManagedFieldsEntry } from '../../api/meta/object.ts'
-import { difference, equalSets, type FieldSet, union } from './field-set.ts'
+import { difference, equalSets, type FieldSet, inOrder, union } from './field-set.ts'
 
 /** Who writes: together these tell one entry of `metadata.managedFields` from another. */
 export interface FieldOwner {
@@ -31,7 +31,7 @@ export function entryFor(manager: FieldOwner, time: string, fieldsV1: FieldsV1):
     apiVersion: manager.apiVersion,
     time,
     fieldsType: 'FieldsV1',
-    fieldsV1,
+    fieldsV1: inOrder(fieldsV1),
     ...(manager.subresource && { subresource: manager.subresource }),
   }
 }
@@ -99,7 +99,7 @@ const fold = (older: ManagedFieldsEntry, newer: ManagedFieldsEntry): ManagedFiel
   ...(newer.apiVersion !== undefined && { apiVersion: newer.apiVersion }),
   ...(newer.time !== undefined && { time: newer.time }),
   fieldsType: 'FieldsV1',
-  fieldsV1: union(fieldsOf(older), fieldsOf(newer)) ?? {},
+  fieldsV1: inOrder(union(fieldsOf(older), fieldsOf(newer)) ?? {}),
 })
 
 /** Entries that a user sent must be well formed, or they are not taken. */
