@@ -43,6 +43,9 @@ const EVICTION_THRESHOLDS: EvictionThresholds = {
   inodesFreeFraction: 0.01,
 }
 
+/** Where kube-proxy tells its mode and metrics. */
+const PROXY_METRICS_PORT = 10_249
+
 /** A fork bomb ends here, long before the machine does. */
 const POD_PIDS_LIMIT = 4096
 
@@ -147,6 +150,7 @@ async function startParts(
       localDetector: { by: 'cidr', cidrs: settings.clusterCidrs },
       nodeIPs: [address],
       serviceCIDRs: settings.serviceCidrs,
+      metricsPort: PROXY_METRICS_PORT,
     }),
   )
   removals.push(() => proxy.cleanup())

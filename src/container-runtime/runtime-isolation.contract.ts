@@ -161,6 +161,12 @@ export function isolationContract(scratch: () => PodScratch, abilities: RuntimeA
       expect(output).toBe('web-0\nweb-0\nsearch default.svc.cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n')
     })
 
+    test('on the node’s network a pod has a name all the same', async () => {
+      const namespaces = { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } as const
+      const script = sh('hostname; cat /etc/hostname; echo $HOSTNAME')
+      expect((await scratch().run(script, {}, { namespaces })).output).toMatch(/^(\S+)\n\1\n\1\n$/)
+    })
+
     test('the program is the first process, and sees only its own', async () => {
       const { output } = await scratch().run(sh('echo $$; ls /proc | grep -c "^[0-9]"'))
       expect(output.startsWith('1\n')).toBe(true)

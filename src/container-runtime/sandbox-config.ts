@@ -10,6 +10,7 @@ export interface PodSandboxMetadata {
 
 export interface PodSandboxConfig {
   readonly metadata: PodSandboxMetadata
+  /** That of the node for pods on its network. */
   readonly hostname: string
   /** Where the containers' log files are; a container's `logPath` is relative to it. */
   readonly logDirectory: string

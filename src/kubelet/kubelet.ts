@@ -345,6 +345,7 @@ class RunningKubelet implements Kubelet {
       events,
       runtime,
       runtimeName,
+      nodeName: this.nodeName,
       rootDir,
       podLogsDir: podLogsDir ?? path.join(rootDir, 'log', 'pods'),
       podPidsLimit,

@@ -240,6 +240,7 @@ describe('restarts and others', () => {
     expect(applied).toEqual(['cleanup', 'apply with 1 tables'])
     expect(linux.openNftables().tables()).toEqual([])
     expect((await get(proxy.metricsPort, '/proxyMode')).text).toBe('userspace')
+    expect((await get(proxy.metricsPort, '/healthz')).text).toBe('ok')
     await proxy.setMode('nftables')
     expect(applied.at(-1)).toBe('cleanup')
     expect(linux.openNftables().tables()).toEqual([TABLE])

@@ -49,9 +49,9 @@ export interface ServiceProxyOptions {
   readonly nodePortAddresses?: readonly string[] | 'primary'
   /** Of /healthz and /livez: 10256 unless given, 0 for any, 'none' for no server. */
   readonly healthPort?: number | 'none'
-  /** Of /metrics and /proxyMode; no server unless given. */
+  /** Of /metrics and /proxyMode, on the node itself only; no server unless given. */
   readonly metricsPort?: number
-  /** Where those servers and health-check node ports listen; everywhere unless given. */
+  /** Where those servers and health-check node ports listen; everywhere but for metrics, unless given. */
   readonly host?: string
   readonly metrics?: MetricsRegistry
   /** Make room for the connections of a busy node in the kernel, as kube-proxy does. Not unless asked. */
@@ -121,7 +121,7 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
       opened.push(healthListener)
     }
     if (metricsPort !== undefined) {
-      metricsListener = await startMetricsServer(metricsPort, host, registry, () => rules.mode)
+      metricsListener = await startMetricsServer(metricsPort, host ?? '127.0.0.1', registry, () => rules.mode)
       opened.push(metricsListener)
     }
   } catch (error) {

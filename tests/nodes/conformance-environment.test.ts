@@ -192,6 +192,15 @@ const ROWS: Row[] = [
     matches: [/^(?!# Kubernetes-managed hosts file\.)/],
   },
   {
+    name: 'named-as-the-node',
+    container: {
+      command: ['sh', '-c', 'hostname; cat /etc/hostname; echo $HOSTNAME $NODE'],
+      env: [field('NODE', 'spec.nodeName')],
+    },
+    spec: { hostNetwork: true },
+    matches: [/^(\S+)\n\1\n\1 \1\n$/],
+  },
+  {
     name: 'named',
     container: { command: ['sh', '-c', 'hostname; hostname -f; cat /etc/hosts'] },
     spec: { hostname: 'me', subdomain: 'here' },

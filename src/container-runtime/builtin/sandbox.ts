@@ -25,8 +25,8 @@ export async function makeSandbox(
   mkdirSync(path.join(folder, 'shm'))
   writeFileSync(path.join(folder, 'hostname'), `${config.hostname}\n`)
   writeFileSync(path.join(folder, 'resolv.conf'), resolvConf(config.dns))
-  const { ipc, network, user } = config.namespaces
-  const flags = (ipc === 'POD' ? CLONE.NEWIPC : 0) | (network === 'POD' ? CLONE.NEWUTS : 0)
+  const { ipc, user } = config.namespaces
+  const flags = CLONE.NEWUTS | (ipc === 'POD' ? CLONE.NEWIPC : 0)
   const { channel, pid } = await agents.fork(user ? 0 : flags)
   try {
     if (user) await becomeRootOf(channel, folder, flags)
@@ -66,13 +66,11 @@ interface Furnishing {
 
 async function furnish(agent: AgentChannel, keeper: Keeper, furnishing: Furnishing): Promise<void> {
   const { folder, config, netnsPath } = furnishing
-  const { ipc, network, user } = config.namespaces
-  const steps: Promise<unknown>[] = []
-  if (network === 'POD')
-    steps.push(
-      agent.call('sethostname', [config.hostname, Buffer.byteLength(config.hostname)]),
-      keep(keeper, folder, 'uts'),
-    )
+  const { ipc, user } = config.namespaces
+  const steps: Promise<unknown>[] = [
+    agent.call('sethostname', [config.hostname, Buffer.byteLength(config.hostname)]),
+    keep(keeper, folder, 'uts'),
+  ]
   if (ipc === 'POD') {
     steps.push(keep(keeper, folder, 'ipc'))
     const flags = MS.NOSUID | MS.NODEV | MS.NOEXEC

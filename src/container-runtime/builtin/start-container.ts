@@ -189,9 +189,8 @@ const NAMESPACE = { ipc: 0, uts: 1, net: 2, pid: 3, user: 4 } as const
 function namespacePaths({ record, sandbox, sandboxFolder }: ContainerStart): (readonly [number, string])[] {
   const { namespaces } = record.config.security
   const file = (name: string) => path.join(sandboxFolder, 'ns', name)
-  const paths: (readonly [number, string])[] = []
+  const paths: (readonly [number, string])[] = [[NAMESPACE.uts, file('uts')]]
   if (namespaces.ipc === 'POD') paths.push([NAMESPACE.ipc, file('ipc')])
-  if (namespaces.network === 'POD') paths.push([NAMESPACE.uts, file('uts')])
   if (namespaces.network === 'POD' && sandbox.netnsPath) paths.push([NAMESPACE.net, sandbox.netnsPath])
   if (namespaces.pid === 'POD') paths.push([NAMESPACE.pid, file('pid')])
   return paths

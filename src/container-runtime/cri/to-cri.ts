@@ -13,7 +13,8 @@ import {
 export function sandboxMessage(config: PodSandboxConfig, cgroupParent: string): SandboxMessage {
   return {
     metadata: config.metadata,
-    hostname: config.hostname,
+    // On the node's network runtimes take the machine's name, and refuse another.
+    hostname: config.namespaces.network === 'NODE' ? '' : config.hostname,
     log_directory: config.logDirectory,
     dns_config: config.dns,
     port_mappings: config.portMappings.map(({ protocol, containerPort, hostPort, hostIp }) => ({

@@ -9,6 +9,7 @@ import { isPrivileged, podNamespaces } from './security.ts'
 import type { UserNamespaces } from './user-namespaces.ts'
 
 export interface SandboxSettings {
+  readonly nodeName: string
   readonly dns: DnsSettings
   readonly podLogsDir: string
   readonly podPidsLimit?: number | undefined
@@ -21,9 +22,10 @@ export function sandboxConfig(
   settings: SandboxSettings,
   runtimeHandler = '',
 ): PodSandboxConfig {
-  const { dns, podLogsDir, podPidsLimit: pidsLimit } = settings
+  const { nodeName, dns, podLogsDir, podPidsLimit: pidsLimit } = settings
   const { name = '', namespace = '', uid = '' } = pod.metadata
-  const hostname = pod.spec?.hostNetwork ? '' : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
+  // Whoever shares the network of the node has its name too.
+  const hostname = pod.spec?.hostNetwork ? nodeName : kernelHostname(pod, podHostname(pod, dns.clusterDomain))
   return {
     metadata: { name, namespace, uid, attempt },
     hostname,

@@ -23,6 +23,7 @@ export interface WorkerContext {
   readonly runtime: ContainerRuntime
   /** For container ids in the API: `containerd://...`. */
   readonly runtimeName: string
+  readonly nodeName: string
   readonly rootDir: string
   readonly podLogsDir: string
   readonly podPidsLimit: number | undefined

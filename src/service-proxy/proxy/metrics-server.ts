@@ -1,7 +1,7 @@
 import type { MetricsRegistry } from '../../base/metrics.ts'
 import { type HttpListener, listenHttp } from './http-listener.ts'
 
-/** `/metrics`, and `/proxyMode`, by which tests and people ask how this node does it. */
+/** `/metrics`, whether it lives, and `/proxyMode`, by which tests and people ask how this node does it. */
 export function startMetricsServer(
   port: number,
   host: string | undefined,
@@ -12,6 +12,9 @@ export function startMetricsServer(
     switch (request.url) {
       case '/metrics':
         response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(registry.expose())
+        break
+      case '/healthz':
+        response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('ok')
         break
       case '/proxyMode':
         response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(mode())
