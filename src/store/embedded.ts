@@ -1,5 +1,6 @@
-import { type Clock, systemClock, type Timer } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { type Random, systemRandom } from '../base/random.ts'
+import { compactRegularly } from './compact-regularly.ts'
 import { Checkpoint } from './embedded/checkpoint.ts'
 import { diskFiles } from './embedded/disk-files.ts'
 import { GroupCommit } from './embedded/group-commit.ts'
@@ -21,7 +22,7 @@ import {
 
 /** How much of the past is kept for reads and watches at older revisions. */
 export interface HistoryOptions {
-  /** Compacts to where the store was one interval ago, as often: the past is kept for one to two intervals. */
+  /** Kept for one to two of these. */
   readonly interval?: number
   /** More than this held by older versions is forgotten at once; by default 64 MB, or half of what is stored if more. */
   readonly bytes?: number
@@ -44,7 +45,6 @@ export interface EmbeddedStoreOptions extends MemoryStoreOptions {
   readonly checkpointBytes?: number
 }
 
-const HISTORY_INTERVAL = 5 * 60_000
 const HISTORY_BYTES = 64 << 20
 const FIRST_SEGMENT_BYTES = 1 << 20
 const SEGMENT_BYTES = 32 << 20
@@ -85,16 +85,14 @@ export class EmbeddedStore implements Store {
   readonly #watchers: Watchers
   readonly #commits: GroupCommit
   readonly #disk: OnDisk | undefined
-  readonly #clock: Clock
   readonly #history: HistoryOptions | false
-  #timer: Timer | undefined
+  readonly #compaction: Disposable | undefined
   #compacting = false
   #closing: Promise<void> | undefined
 
   constructor(state: State, options: MemoryStoreOptions, disk?: OnDisk) {
     this.#state = state
     this.#disk = disk
-    this.#clock = options.clock ?? systemClock
     this.#history = options.history ?? {}
     this.#watchers = new Watchers(state)
     this.#commits = new GroupCommit(state, disk?.log, {
@@ -107,7 +105,8 @@ export class EmbeddedStore implements Store {
         disk?.checkpoint.consider()
       },
     })
-    this.#scheduleCompaction(state.revision)
+    const history = this.#history
+    if (history) this.#compaction = compactRegularly(this, options.clock ?? systemClock, history.interval)
   }
 
   async revision(): Promise<Revision> {
@@ -145,23 +144,13 @@ export class EmbeddedStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#timer?.cancel()
+    this.#compaction?.[Symbol.dispose]()
     this.#watchers.close()
     await this.#commits.close()
     if (!this.#disk) return
     await this.#disk.checkpoint.close()
     await this.#disk.log.close()
     await this.#disk.unlock()
-  }
-
-  #scheduleCompaction(upTo: Revision): void {
-    if (this.#history === false) return
-    this.#timer = this.#clock.after(this.#history.interval ?? HISTORY_INTERVAL, () => {
-      // A store that cannot write cannot compact either; its writers are told.
-      this.compact(upTo).catch(() => {})
-      this.#scheduleCompaction(this.#state.revision)
-    })
-    this.#timer.unref()
   }
 
   #boundHistory(): void {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEtcdStore } from './etcd.ts'
 import { etcdMissing, type LocalEtcdCluster, startLocalEtcd } from './local-etcd.ts'
 import { storeContract } from './store.contract.ts'
-import { type Store, UnavailableError } from './store.ts'
+import { CompactedError, type Store, UnavailableError } from './store.ts'
 
 const missing = etcdMissing()
 
@@ -37,6 +37,17 @@ describe.skipIf(missing !== undefined)(`etcd ${missing ?? ''}`, () => {
     expect((await other.list('')).entries.map((entry) => String(entry.value))).toEqual(['2'])
     await one[Symbol.asyncDispose]()
     await other[Symbol.asyncDispose]()
+  })
+
+  it('forgets what is older than two intervals', async () => {
+    const store = await openEtcdStore({ endpoints: cluster.endpoints, prefix: '/forgetful', historyInterval: 20 })
+    const old = await store.commit([], [{ key: '/a', value: Buffer.from('1') }])
+    await store.commit([], [{ key: '/a', value: Buffer.from('2') }])
+    await expect
+      .poll(() => store.get('/a', old).catch((error) => error), { timeout: 10_000 })
+      .toBeInstanceOf(CompactedError)
+    expect(String((await store.get('/a'))?.value)).toBe('2')
+    await store[Symbol.asyncDispose]()
   })
 
   it('shows one process what another one writes', async () => {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import { compactRegularly } from './compact-regularly.ts'
 import { type CallTypes, Connection, type EtcdTls } from './etcd/connection.ts'
 import { asStoreError, isCompacted, isFuture } from './etcd/errors.ts'
 import { isMarker, KeySpace, prefixRange, startAfter } from './etcd/keys.ts'
@@ -40,6 +41,8 @@ export interface EtcdStoreOptions {
   /** Milliseconds after which a call fails as unavailable; 5,000 unless told. */
   readonly timeout?: number
   readonly clock?: Clock
+  /** Milliseconds of history that are kept at least; 5 minutes unless told. etcd itself forgets nothing. */
+  readonly historyInterval?: number
 }
 
 const TIMEOUT = 5000
@@ -59,7 +62,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
   const connection = new Connection(grpc, { ...options, clock, timeout: options.timeout ?? TIMEOUT })
   try {
     const { version = '' } = await connection.call('/etcdserverpb.Maintenance/Status', STATUS, {}, true)
-    return new EtcdStore(connection, new KeySpace(options.prefix ?? ''), clock, version)
+    return new EtcdStore(connection, { ...options, clock, version })
   } catch (error) {
     connection.close()
     throw asStoreError(error)
@@ -73,13 +76,17 @@ export class EtcdStore implements Store {
   readonly #clock: Clock
   readonly #context: WatchContext
   readonly #watches = new Set<EtcdWatch>()
+  readonly #compaction: Disposable
 
-  constructor(connection: Connection, keys: KeySpace, clock: Clock, version: string) {
+  constructor(connection: Connection, options: EtcdStoreOptions & { clock: Clock; version: string }) {
+    const { clock, version } = options
+    const keys = new KeySpace(options.prefix ?? '')
     this.#connection = connection
     this.#keys = keys
     this.#clock = clock
     const progress = answersInOrder(version) ? progressByAnswer : progressByMarker((write) => this.commit([], [write]))
     this.#context = { connection, keys, clock, progress }
+    this.#compaction = compactRegularly(this, clock, options.historyInterval)
   }
 
   async revision(): Promise<Revision> {
@@ -152,6 +159,7 @@ export class EtcdStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#compaction[Symbol.dispose]()
     for (const watch of this.#watches) watch.end()
     this.#connection.close()
   }

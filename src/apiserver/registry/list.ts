@@ -78,11 +78,13 @@ async function continuedPage(
   const after = target.prefix + token.after
   const cache = await cacheOf(machinery, target.prefix)
   if (token.revision === -1) return cachedPage(cache, machinery.feed.revision, filter, options.limit, after)
-  // Nothing of this resource changed since the first page: the cache still shows that very state.
-  if (cache.lastChange <= token.revision && token.revision <= machinery.feed.revision) {
-    return cachedPage(cache, token.revision, filter, options.limit, after)
-  }
   try {
+    // Nothing of this resource changed since the first page: the cache still shows that very state. But a token lives no
+    // longer than the state of its time does in the store: clients expect that.
+    if (cache.lastChange <= token.revision && token.revision <= machinery.feed.revision) {
+      await machinery.store.get(after, token.revision)
+      return cachedPage(cache, token.revision, filter, options.limit, after)
+    }
     return await storedPage(machinery, filter, options.limit, token.revision, after)
   } catch (error) {
     throw error instanceof CompactedError ? expiredContinue(token.after) : error

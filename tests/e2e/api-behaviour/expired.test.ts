@@ -66,6 +66,17 @@ describe('after a compaction', () => {
     expect([...versions][0]).not.toBe(textAt(first, 'metadata.resourceVersion'))
   })
 
+  test('a continued list is expired also where nothing of it changed', async () => {
+    const first = expectStatus(await api.get(`${TEMPLATES}?limit=10`), 200).object
+    const token = textAt(first, 'metadata.continue')
+    expectStatus(await next(token), 200)
+    await forget()
+    const expired = expectStatus(await next(token), 410).object
+    const page = expectStatus(await next(textAt(expired, 'metadata.continue')), 200).object
+    expect(names(page)[0]! > names(first).at(-1)!).toBe(true)
+    expect(textAt(page, 'metadata.resourceVersion')).not.toBe(textAt(first, 'metadata.resourceVersion'))
+  })
+
   test('an exact list of the past is expired', async () => {
     const old = textAt((await api.get(TEMPLATES)).object, 'metadata.resourceVersion')
     await forget()
