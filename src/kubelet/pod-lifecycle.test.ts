@@ -96,6 +96,22 @@ describe('sidecars', () => {
   })
 })
 
+describe('another image', () => {
+  it('restarts a container once, though it is edited twice', async () => {
+    await open()
+    await bench.create('app', { containers: [named('main')] })
+    await bench.untilPod('app', isReady)
+    const lines = timeline()
+    const edit = (image: string) => bench.pods().patch('app', { spec: { containers: [{ name: 'main', image }] } })
+    await edit('busybox:2')
+    const edited = await edit('busybox:3')
+    expect(statusOf(edited, 'main').ready).toBe(true)
+    const pod = await bench.untilPod('app', (one) => isReady(one) && statusOf(one, 'main').restartCount === 1)
+    expect(statusOf(pod, 'main').image).toBe('busybox:3')
+    expect(lines).toEqual(['-main', '+main'])
+  })
+})
+
 describe('termination', () => {
   it('waits for the grace period, and kills then', async () => {
     await open({ program: () => ({ stopAfter: Number.POSITIVE_INFINITY }) })

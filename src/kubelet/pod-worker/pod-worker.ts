@@ -17,6 +17,8 @@ import { podReference, type WorkerContext } from './worker-context.ts'
 
 const FIRST_RETRY = 500
 const LONGEST_RETRY = 10_000
+/** Who edits a pod often does so twice, and may want to see it before it restarts: so long an image is not changed. */
+const EDIT_SETTLES = 300
 const DEADLINE_MESSAGE = 'Pod was active on the node longer than the specified deadline'
 
 export interface PodWorkerOptions {
@@ -40,6 +42,7 @@ export class PodWorker {
   #inApi: boolean
   #isAdmitted = false
   #areVolumesStale = false
+  #settledAt = 0
   /** Aborted when what is being started should not be any more. */
   #running = new AbortController()
   #stop: PodStop | undefined
@@ -68,6 +71,7 @@ export class PodWorker {
   /** The pod changed in the API. */
   update(pod: Pod): void {
     const isOwnEcho = !asksForMore(this.state.desired, pod)
+    if (hasOtherImages(this.state.desired, pod)) this.#settledAt = this.#context.clock.now() + EDIT_SETTLES
     this.state.desired = pod
     if (isOwnEcho) {
       // Others may have set conditions that readiness gates wait for.
@@ -167,6 +171,7 @@ export class PodWorker {
       return this.#end()
     }
     if (isOver) return this.#end()
+    if (this.#settledAt > this.#context.clock.now()) return this.#settledAt
     return this.#run([deadline, askAgainAt])
   }
 
@@ -288,3 +293,7 @@ function asksForMore(old: Pod, current: Pod): boolean {
     !deepEqual(old.spec, current.spec)
   )
 }
+
+const imagesOf = ({ spec }: Pod) =>
+  [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map((one) => one.image)
+const hasOtherImages = (old: Pod, current: Pod) => !deepEqual(imagesOf(old), imagesOf(current))
