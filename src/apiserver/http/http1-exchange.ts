@@ -63,7 +63,7 @@ export class Http1Exchange implements Exchange {
     if (!this.#request.complete) headers.connection = 'close'
     response.writeHead(status, headers)
     if (isLarge(length)) return writeLarge(response, this.#request.socket, chunks, this.#clock)
-    writeAll(response, chunks)
+    response.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length))
   }
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
@@ -110,13 +110,4 @@ function readFrom(request: IncomingMessage, reader: BodyReader): void {
   request.on('end', () => reader.end())
   // However a client breaks off, this comes of it.
   request.on('close', () => reader.broken())
-}
-
-/** All of it at once. */
-function writeAll(out: ServerResponse, chunks: readonly Buffer[]): void {
-  const last = chunks.length - 1
-  if (last > 0) out.cork()
-  for (let i = 0; i < last; i++) out.write(chunks[i])
-  if (last >= 0) out.end(chunks[last])
-  else out.end()
 }

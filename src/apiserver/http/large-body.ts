@@ -30,6 +30,6 @@ export function writeLarge(out: Outgoing, connection: object, chunks: readonly B
       },
     })
     out.once('close', finish)
-    writer.end(...chunks)
+    writer.end(chunks)
   })
 }

@@ -3,11 +3,14 @@ import { apiVersionOf, type ListMeta } from '../../api/meta/object.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { ObjectPage } from '../registry/answer.ts'
 import { inVersion } from '../registry/representation.ts'
+import { lengthOf } from './exchange.ts'
 
-const COMMA = 0x2c
+const COMMA = Buffer.from(',')
 const TAIL = Buffer.from(']}')
 /** A list body nobody asked for during this time is dropped. */
 const KEEP_MS = 10_000
+/** A larger list is written from its objects each time: a second copy of all would cost more than it saves. */
+const MOST_KEPT_BYTES = 16 * 1024 * 1024
 
 export function listMetaOf(page: ObjectPage): ListMeta {
   return {
@@ -18,8 +21,8 @@ export function listMetaOf(page: ObjectPage): ListMeta {
 }
 
 /**
- * Writes lists from the objects' own bytes. A whole list that is asked for again while nothing changed is kept, so
- * that many clients listing the same resource cost one copy.
+ * Writes lists from the objects' own bytes. A whole list that is asked for again while nothing changed is kept in one piece,
+ * so that many clients listing the same resource cost one copy.
  */
 export class ListBodies {
   readonly #clock: Clock
@@ -34,33 +37,46 @@ export class ListBodies {
     const head = Buffer.from(
       `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},"metadata":${meta},"items":[`,
     )
-    return [head, this.items(kind, page, 'json', joinItems), TAIL]
+    const known = this.#kept(kind, page, 'json', joinItems)
+    return known ? [head, known, TAIL] : [head, ...itemsOf(kind, page), TAIL]
   }
 
-  /** The items in one form, which `join` writes. */
+  /** The items in one piece and one form, which `join` writes. */
   items(kind: Kind, page: ObjectPage, form: string, join: (kind: Kind, page: ObjectPage) => Buffer): Buffer {
-    if (page.identity === undefined) return join(kind, page)
+    return this.#kept(kind, page, form, join) ?? join(kind, page)
+  }
+
+  /** From the second time on: most lists are not asked for twice. */
+  #kept(
+    kind: Kind,
+    page: ObjectPage,
+    form: string,
+    join: (kind: Kind, page: ObjectPage) => Buffer | undefined,
+  ): Buffer | undefined {
+    if (page.identity === undefined) return undefined
     const scope = `${form}:${kind.version}:${page.identity.slice(0, page.identity.lastIndexOf('@'))}`
     const known = this.#items.get(scope)
     const wasSeen = known?.identity === page.identity
     known?.timer.cancel()
-    const items = (wasSeen ? known.items : undefined) ?? join(kind, page)
+    const items = wasSeen ? (known.items ?? join(kind, page)) : undefined
     const timer = this.#clock.after(KEEP_MS, () => this.#items.delete(scope)).unref()
-    // The first time only its identity is remembered: most lists are not asked for twice.
-    this.#items.set(scope, { identity: page.identity, items: wasSeen ? items : undefined, timer })
+    this.#items.set(scope, { identity: page.identity, items, timer })
     return items
   }
 }
 
-function joinItems(kind: Kind, page: ObjectPage): Buffer {
-  const objects = page.objects.map((object) => inVersion(kind, object).bytes)
-  let size = Math.max(0, objects.length - 1)
-  for (const bytes of objects) size += bytes.length
-  const joined = Buffer.allocUnsafe(size)
-  let at = 0
-  for (const bytes of objects) {
-    if (at > 0) joined[at++] = COMMA
-    at += bytes.copy(joined, at)
+function joinItems(kind: Kind, page: ObjectPage): Buffer | undefined {
+  const items = itemsOf(kind, page)
+  const size = lengthOf(items)
+  return size <= MOST_KEPT_BYTES ? Buffer.concat(items, size) : undefined
+}
+
+/** The objects' own bytes, with commas between them. */
+function itemsOf(kind: Kind, page: ObjectPage): Buffer[] {
+  const items: Buffer[] = []
+  for (const object of page.objects) {
+    if (items.length > 0) items.push(COMMA)
+    items.push(inVersion(kind, object).bytes)
   }
-  return joined
+  return items
 }

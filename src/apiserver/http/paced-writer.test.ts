@@ -39,7 +39,8 @@ class Client extends Writable {
     this.sizes.push(chunks.reduce((sum, { length }) => sum + length, 0))
     this.#take = () => {
       this.#take = undefined
-      this.taken.push(...chunks)
+      // Whoever wrote them may use their memory again.
+      this.taken.push(...chunks.map((chunk) => Buffer.from(chunk)))
       done()
     }
   }
@@ -55,7 +56,7 @@ describe('PacedWriter', () => {
     const client = new Client()
     const writer = new PacedWriter(client, client)
     const whole = bytes(2 * PIECE_BYTES)
-    writer.end(Buffer.from('head'), whole, Buffer.from('tail'))
+    writer.end([Buffer.from('head'), whole, Buffer.from('tail')])
     await settled()
     expect(client.sizes).toEqual([PIECE_BYTES])
     expect(writer.waitingBytes).toBe(PIECE_BYTES + 8)
@@ -66,15 +67,25 @@ describe('PacedWriter', () => {
     expect(sent.equals(Buffer.concat([Buffer.from('head'), whole, Buffer.from('tail')]))).toBe(true)
   })
 
+  it('puts many small chunks together, and takes large ones as they are', async () => {
+    const client = new Client()
+    const objects = Array.from({ length: 1500 }, (_, i) => (i % 500 === 7 ? bytes(100_000) : bytes(i)))
+    new PacedWriter(client, client).end(objects)
+    await client.read(20)
+    expect(client.ended).toBe(true)
+    expect(client.taken.length).toBeLessThan(20)
+    expect(Buffer.concat(client.taken).equals(Buffer.concat(objects))).toBe(true)
+  })
+
   it('keeps the order of what is written meanwhile, and ends after it', async () => {
     const client = new Client()
     const writer = new PacedWriter(client, client)
-    writer.write(bytes(PIECE_BYTES + 1))
+    writer.write([bytes(PIECE_BYTES + 1)])
     expect(writer.isIdle).toBe(false)
-    writer.write(Buffer.from('next'))
+    writer.write([Buffer.from('next')])
     await client.read(5)
     expect(writer.isIdle).toBe(true)
-    writer.write(Buffer.from('last'))
+    writer.write([Buffer.from('last')])
     writer.end()
     await client.read(5)
     expect(client.ended).toBe(true)
@@ -89,8 +100,8 @@ describe('PacedWriter', () => {
     const flood = Array.from({ length: 100 }, () => new Client())
     const [connection, other] = [{}, new Client()]
     const piece = bytes(PIECE_BYTES)
-    for (const client of flood) new PacedWriter(client, connection).end(piece)
-    new PacedWriter(other, {}).end(piece)
+    for (const client of flood) new PacedWriter(client, connection).end([piece])
+    new PacedWriter(other, {}).end([piece])
     await new Promise((resolve) => setImmediate(resolve))
     expect(other.sizes).toEqual([PIECE_BYTES])
     expect(flood.filter(({ sizes }) => sizes.length > 0).length).toBeLessThan(100)

@@ -5,6 +5,8 @@ import { Turns } from './turns.ts'
 export const PIECE_BYTES = 256 * 1024
 /** Encrypting a megabyte is a matter of milliseconds, as are the few requests that are begun in a turn. */
 const PIECES_PER_TURN = 4
+/** Up to this size chunks are copied into one, as the objects of a list are. */
+const SMALL_BYTES = 16 * 1024
 
 /** There is one event loop, and so one order, for what all connections have to send. */
 const turns = new Turns(PIECES_PER_TURN)
@@ -25,6 +27,10 @@ export class PacedWriter {
   readonly #connection: object
   readonly #listener: PieceListener
   #queue: Buffer[] = []
+  /** The first of the queue that has not been written. */
+  #at = 0
+  /** Where small chunks of a piece are put together; the next piece may have it when this one is on its way. */
+  #gathered: Buffer | undefined
   #waitingBytes = 0
   #isBusy = false
   #isEnding = false
@@ -44,7 +50,7 @@ export class PacedWriter {
     return !this.#isBusy
   }
 
-  write(...chunks: readonly Buffer[]): void {
+  write(chunks: readonly Buffer[]): void {
     for (const chunk of chunks) {
       this.#queue.push(chunk)
       this.#waitingBytes += chunk.length
@@ -52,9 +58,9 @@ export class PacedWriter {
     this.#takeTurn()
   }
 
-  end(...chunks: readonly Buffer[]): void {
+  end(chunks: readonly Buffer[] = []): void {
     this.#isEnding = true
-    this.write(...chunks)
+    this.write(chunks)
   }
 
   #takeTurn(): void {
@@ -86,15 +92,48 @@ export class PacedWriter {
 
   #nextPiece(): Buffer[] {
     const piece: Buffer[] = []
+    const small = new Gathered(this.#gathered)
     let room = PIECE_BYTES
-    while (room > 0 && this.#queue.length > 0) {
-      const chunk = this.#queue[0]!
-      piece.push(chunk.subarray(0, room))
-      if (chunk.length <= room) this.#queue.shift()
-      else this.#queue[0] = chunk.subarray(room)
-      room -= Math.min(room, chunk.length)
+    while (room > 0 && this.#at < this.#queue.length) {
+      const chunk = this.#queue[this.#at]!
+      const size = Math.min(room, chunk.length)
+      if (size <= SMALL_BYTES) small.add(chunk, size)
+      else piece.push(...small.take(), chunk.subarray(0, size))
+      if (chunk.length <= room) this.#at++
+      else this.#queue[this.#at] = chunk.subarray(room)
+      room -= size
+    }
+    piece.push(...small.take())
+    this.#gathered = small.memory
+    if (this.#at === this.#queue.length) {
+      this.#queue = []
+      this.#at = 0
     }
     this.#waitingBytes -= PIECE_BYTES - room
     return piece
+  }
+}
+
+/** Small chunks of one piece, one behind the other. */
+class Gathered {
+  memory: Buffer | undefined
+  #from = 0
+  #to = 0
+
+  constructor(memory: Buffer | undefined) {
+    this.memory = memory
+  }
+
+  add(chunk: Buffer, size: number): void {
+    this.memory ??= Buffer.allocUnsafeSlow(PIECE_BYTES)
+    this.#to += chunk.copy(this.memory, this.#to, 0, size)
+  }
+
+  /** What was added since it was asked last. */
+  take(): Buffer[] {
+    if (this.memory === undefined || this.#from === this.#to) return []
+    const taken = this.memory.subarray(this.#from, this.#to)
+    this.#from = this.#to
+    return [taken]
   }
 }

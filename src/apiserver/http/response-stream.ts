@@ -17,7 +17,7 @@ export function responseStream(out: Outgoing, connection: object): ResponseStrea
       if (unread() === 0) mostUnread = MAX_UNREAD_BYTES + chunk.length
       if (isLarge(chunk.length)) paced ??= new PacedWriter(out, connection)
       // What comes after a large chunk waits for it.
-      if (paced && (isLarge(chunk.length) || !paced.isIdle)) paced.write(chunk)
+      if (paced && (isLarge(chunk.length) || !paced.isIdle)) paced.write([chunk])
       else out.write(chunk)
       return unread() <= mostUnread
     },
