@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { socketPath } from '../base/socket-path.ts'
+import { networkRanges, rangesIn, USUAL_RANGES } from '../cluster/network-ranges.ts'
 import { NODE_NETWORKS } from '../cluster/node-networks.ts'
-import { routedNetworks } from '../cluster/start-cluster-with-nodes.ts'
 import { kernelLinux } from '../linux/kernel-linux.ts'
 import { spawnInUserNamespace, UserNamespaceForbidden } from '../linux/user-namespace.ts'
 import { CliError } from './cli-error.ts'
@@ -66,10 +66,13 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
 /** The other end, inside: lets connections in to the API server. */
 export async function serveInside(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
   const path = apiSocketPath(settings.instance)
+  const linux = kernelLinux()
+  const isShared = settings.store.startsWith('etcd')
+  const ranges = isShared ? USUAL_RANGES : await networkRanges(settings.instance.dataDir, linux)
   const egress = await startEgress({
-    linux: kernelLinux(),
+    linux,
     path: egressSocketPath(settings.instance),
-    inside: [...routedNetworks(settings.nodes ?? 0), NODE_NETWORKS],
+    inside: [...rangesIn(ranges), NODE_NETWORKS],
     log,
   })
   const serving = await serveCluster(settings, log)

@@ -7,10 +7,10 @@ import { KubeletMetrics } from './kubelet-metrics.ts'
 import { openToMachines, reachedAt } from './listen-places.ts'
 import { LocalNodes } from './local-nodes.ts'
 import { MachineNode } from './machine-node.ts'
+import { type NetworkRanges, networkRanges, rangesIn, USUAL_RANGES } from './network-ranges.ts'
 import type { NodeConfiguration } from './node-configuration.ts'
 import { publishClusterInfo } from './publish-cluster-info.ts'
-import { type Cluster, type ClusterOptions, DEFAULT_SERVICE_CIDRS, startCluster } from './start-cluster.ts'
-import { clusterCidrsFor } from './start-nodes.ts'
+import { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'
 import { upstreamDnsServers } from './upstream-dns.ts'
 
 export interface RealNodesOptions {
@@ -41,32 +41,26 @@ export interface RealNodesOptions {
 const KUBELET_CLIENT = 'kube-apiserver-kubelet-client'
 /** By custom DNS has the tenth address of the range of Services. */
 const DNS_OFFSET = 10n
-/** Routed to the nodes like the range of Services, and apart from it. */
-const LOAD_BALANCER_POOL = '10.98.0.0/24'
-
-/** The addresses of pods and Services. */
-export const routedNetworks = (nodes: number, serviceCidrs: readonly string[] = DEFAULT_SERVICE_CIDRS) => [
-  ...clusterCidrsFor(nodes),
-  ...serviceCidrs,
-  LOAD_BALANCER_POOL,
-]
-
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
   options: ClusterOptions & { readonly dataDir: string },
   real: RealNodesOptions,
 ): Promise<Cluster> {
-  const { clock = systemClock, log = silentLogger, serviceCidrs = DEFAULT_SERVICE_CIDRS } = options
+  const { clock = systemClock, log = silentLogger, dataDir } = options
   const { count, machine, rootless = false, runtime = 'builtin' } = real
+  // Several machines, and several API servers on one etcd, have to know the same ranges.
+  const isAlone = !machine && options.store?.type !== 'etcd'
+  const ranges = isAlone ? await networkRanges(dataDir, real.linux) : USUAL_RANGES
+  const [clusterCidrs, serviceCidrs] = [[ranges.pods], [ranges.services]]
   const configuration: NodeConfiguration = {
-    clusterCidrs: clusterCidrsFor(count),
+    clusterCidrs,
     serviceCidrs,
-    clusterDns: dnsAddress(serviceCidrs[0]!),
+    clusterDns: dnsAddress(ranges.services),
     clusterDomain: 'cluster.local',
     network: real.network,
     proxyMode: real.proxyMode,
   }
-  const nodes = await openNodes(options, real, configuration)
+  const nodes = await openNodes(options, real, ranges)
   let cluster: Cluster | undefined
   let metrics: KubeletMetrics | undefined
   try {
@@ -74,7 +68,9 @@ export async function startClusterWithNodes(
     cluster = await startCluster({
       ...options,
       ...(machine ? openToMachines(options, machine.listen) : { listen: { ...options.listen, also: [nodes.gateway] } }),
-      loadBalancerPools: [LOAD_BALANCER_POOL],
+      clusterCidrs,
+      serviceCidrs,
+      loadBalancerPools: [ranges.loadBalancers],
       metricsSource,
       async onNewCertificates(running, renewed) {
         metrics?.useIdentity(renewed.issueClient(KUBELET_CLIENT, []))
@@ -110,12 +106,11 @@ export async function startClusterWithNodes(
 function openNodes(
   options: ClusterOptions & { readonly dataDir: string },
   { entry, linux, machine }: RealNodesOptions,
-  { clusterCidrs, serviceCidrs }: NodeConfiguration,
+  ranges: NetworkRanges,
 ): Promise<LocalNodes> | MachineNode {
   const { clock = systemClock, log = silentLogger, dataDir } = options
   const common = { linux, dataDir, entry, clock, log }
-  const routed = [...clusterCidrs, ...serviceCidrs, LOAD_BALANCER_POOL]
-  if (!machine) return LocalNodes.open({ ...common, routed })
+  if (!machine) return LocalNodes.open({ ...common, routed: rangesIn(ranges) })
   return new MachineNode({ ...common, name: machine.name, address: reachedAt(machine.listen) })
 }
 

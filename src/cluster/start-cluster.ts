@@ -41,6 +41,8 @@ export interface ClusterOptions {
   /** Where to serve HTTPS: a free port of the loopback address by default, `false` for in-process use alone. */
   readonly listen?: ListenAddress | false
   readonly serviceCidrs?: readonly string[]
+  /** Where nodes get ranges for their pods from. */
+  readonly clusterCidrs?: readonly string[]
   /** Where Services of type LoadBalancer get addresses from, a range per family; none by default. */
   readonly loadBalancerPools?: readonly string[]
   /** What nodes and pods use, where the nodes are not simulated ones of this process. */

@@ -44,7 +44,7 @@ export async function startControlLoops(
       isShared,
       ...(controllers !== true && { names: controllers }),
       ...(options.loadBalancerPools && { loadBalancerPools: options.loadBalancerPools }),
-      clusterCidrs: clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
+      clusterCidrs: options.clusterCidrs ?? clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
       clock,
       random,
       log,

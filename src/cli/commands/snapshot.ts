@@ -78,7 +78,7 @@ async function restore(file: string, options: SnapshotOptions): Promise<void> {
   const { store = 'embedded' } = await readSettings(instance)
   if (store !== 'embedded') throw new CliError(`only the embedded store can be restored; this cluster uses ${store}`)
   if (!(await isThere(resolve(file)))) throw new CliError(`there is no file ${file}`)
-  const { restoreSnapshot, storeDirectory } = await import('../store-access.ts')
+  const { adoptRanges, openStore, restoreSnapshot, storeDirectory } = await import('../store-access.ts')
   const directory = storeDirectory(instance.dataDir)
   const fresh = `${directory}.restoring`
   await rm(fresh, { recursive: true, force: true })
@@ -88,6 +88,9 @@ async function restore(file: string, options: SnapshotOptions): Promise<void> {
   const hadState = await isThere(directory)
   if (hadState) await rename(directory, aside)
   await rename(fresh, directory)
+  const place = { dataDir: instance.dataDir, clock: systemClock, random: systemRandom }
+  const restored = await openStore({ type: 'embedded' }, place)
+  await adoptRanges(instance.dataDir, restored).finally(() => restored[Symbol.asyncDispose]())
   success(`Restored revision ${revision}; "sampan up" continues from there`)
   if (hadState) say(`  the former state is in ${shortPath(aside)}`)
 }
