@@ -10,7 +10,7 @@ import type { Informer } from '../../client/informer.ts'
 import type { ControllerContext } from '../controller.ts'
 import { claim } from '../pod-control/claim.ts'
 import { controllerIndex, controllerRef } from '../pod-control/owner.ts'
-import { templateHash } from './template-hash.ts'
+import { canonicalJson, templateHash } from './template-hash.ts'
 
 /** An owner whose templates are remembered. */
 export interface Versioned extends KubernetesObject {
@@ -122,16 +122,25 @@ export class RevisionHistory<O extends Versioned> {
   }
 }
 
-/** A strategic merge patch that brings the template back: what `kubectl rollout undo` sends. */
-function templatePatch(template: PodTemplateSpec | undefined) {
+interface TemplatePatch {
+  readonly spec: { readonly template: PodTemplateSpec & { $patch?: string } }
+}
+
+/**
+ * A strategic merge patch that brings the template back: what `kubectl rollout undo` sends. With its fields in order: others
+ * compare the bytes with those that Go would write.
+ */
+function templatePatch(template: PodTemplateSpec | undefined): TemplatePatch {
   // Clients write an empty creation time into templates; it would tell equal ones apart.
   const { creationTimestamp: _, ...metadata } = template?.metadata ?? {}
-  return { spec: { template: { ...template, metadata, $patch: 'replace' } } }
+  return JSON.parse(
+    canonicalJson({ spec: { template: { ...template, metadata, $patch: 'replace' } } }),
+  ) as TemplatePatch
 }
 
 /** The template that a revision keeps. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec {
-  const { $patch: _, ...template } = (revision.data as ReturnType<typeof templatePatch>).spec.template
+  const { $patch: _, ...template } = (revision.data as unknown as TemplatePatch).spec.template
   return template
 }
 

@@ -5,20 +5,20 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
  * name when the first one is taken by something else.
  */
 export function templateHash(value: unknown, collisions = 0): string {
-  const hash = fnv1a(`${canonical(value)}${collisions > 0 ? collisions : ''}`)
+  const hash = fnv1a(`${canonicalJson(value)}${collisions > 0 ? collisions : ''}`)
   // Letters without vowels and look-alikes, as in generated names: no hash spells a word.
   return String(hash).replace(/\d/g, (digit) => ALPHABET[(digit.charCodeAt(0) * 7) % ALPHABET.length]!)
 }
 
 /** JSON with sorted fields; what is undefined or null is left out. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const fields = value as Record<string, unknown>
   const keys = Object.keys(fields).filter((key) => fields[key] !== undefined && fields[key] !== null)
   return `{${keys
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(fields[key])}`)
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`)
     .join()}}`
 }
 

@@ -6,6 +6,7 @@ import { statefulSetKind } from '../../api/kinds/apps/stateful-set/kind.ts'
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { startWorkbench, template, type Workbench } from '../../testing/workbench.ts'
+import { canonicalJson } from '../controller-revision/template-hash.ts'
 import { statefulSetController } from './controller.ts'
 
 let bench: Workbench
@@ -215,6 +216,8 @@ describe('an update', () => {
     const [third, fourth] = await list()
     expect(await list()).toHaveLength(2)
     expect(fourth).toMatchObject({ revision: 4, data: { spec: { template: { $patch: 'replace' } } } })
+    // Clients in Go compare these bytes with those they would write.
+    expect(JSON.stringify(fourth!.data)).toBe(canonicalJson(fourth!.data))
     await bench.resource(statefulSetKind).patch('db', third!.data, { type: 'application/strategic-merge-patch+json' })
     await bench.runPods()
     expect(await images()).toEqual(['app:3'])
