@@ -164,6 +164,12 @@ describe('objects', () => {
     expect(error.message).toBe(`Widget.example.com "wrong" is invalid: ${message}`)
   })
 
+  it('take finalizers of any name', async () => {
+    const finalizers = ['mine']
+    const made = await bench.create(widgets, { ...widget('held', { size: 1 }), metadata: { name: 'held', finalizers } })
+    expect(made.metadata.finalizers).toEqual(finalizers)
+  })
+
   it('are checked strictly when asked', async () => {
     const error = await failure(
       bench.create(widgets, widget('strict', { size: 1, other: 2 }), { fieldValidation: 'Strict' }),

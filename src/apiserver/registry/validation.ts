@@ -9,11 +9,20 @@ import {
   validateObjectMetaUpdate,
 } from '../../api/meta/object-meta-validation.ts'
 
+/** Groups whose kinds upstream checks like custom resources. */
+const ANY_FINALIZER = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+])
+
 function metaRules(kind: Kind): ObjectMetaRules {
   return {
     namespaced: kind.namespaced,
     validateName: kind.validateName ?? nameIsDnsSubdomain,
-    standardFinalizersOnly: true,
+    standardFinalizersOnly: !kind.isCustom && !ANY_FINALIZER.has(kind.group),
   }
 }
 
