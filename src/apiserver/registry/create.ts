@@ -11,7 +11,7 @@ import { decodeObject } from './decode.ts'
 import { unstored } from './encoding.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
-import { adoptNamespace, dropEmptyCollections, setTypeMeta, stampNewObject } from './object-meta.ts'
+import { adoptNamespace, dropEmptyCollections, refuseVersion, setTypeMeta, stampNewObject } from './object-meta.ts'
 import type { ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
 import { validateNew } from './validation.ts'
@@ -85,6 +85,7 @@ async function createFrom(
   validateNew(storage, draft)
   const validating = machinery.admission.validate(admission)
   if (validating) await validating
+  refuseVersion(draft.metadata)
   if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
 
   const taken = () => alreadyExists(target.ref, draft.metadata.name!)

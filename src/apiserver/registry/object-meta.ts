@@ -32,8 +32,7 @@ export function adoptName(request: ResourceRequest, meta: ObjectMeta): void {
 /** What the server decides about a new object: identity and time. */
 export function stampNewObject(draft: KubernetesObject, clock: Clock, random: Random): void {
   const meta = draft.metadata
-  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created')
-  delete meta.resourceVersion
+  if (!meta.resourceVersion) delete meta.resourceVersion
   delete meta.selfLink
   delete meta.deletionTimestamp
   delete meta.deletionGracePeriodSeconds
@@ -41,6 +40,11 @@ export function stampNewObject(draft: KubernetesObject, clock: Clock, random: Ra
   meta.uid = random.uuid()
   meta.creationTimestamp = formatTime(clock.now())
   if (!meta.name && meta.generateName) meta.name = generatedName(meta.generateName, random)
+}
+
+/** Asked after admission, as upstream does: who may not create it at all is told that instead. */
+export function refuseVersion(meta: ObjectMeta): void {
+  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created')
 }
 
 export function generatedName(base: string, random: Random): string {

@@ -81,6 +81,13 @@ describe('validations', () => {
     else expect(told).toBe(expected)
   })
 
+  it('comes before the refusal of a resourceVersion on creation', async () => {
+    await addValidatingPolicy(plane.client, 'p', { validations: [{ expression: 'object.metadata.name != "c"' }] })
+    const versioned = (name: string) => maps().create({ metadata: { name, resourceVersion: '5' } })
+    await expect(versioned('c')).rejects.toThrow("ValidatingAdmissionPolicy 'p'")
+    await expect(versioned('d')).rejects.toThrow('resourceVersion should not be set on objects to be created')
+  })
+
   it.each<[reason: string | undefined, code: number]>([
     [undefined, 422],
     ['Unauthorized', 401],
