@@ -157,6 +157,10 @@ describe('a v3 document', () => {
     expect(core.components.schemas['io.k8s.api.policy.v1.Eviction']).toBeDefined()
   })
 
+  it('leaves out parameters where there are none, as Go does when it writes the document again', () => {
+    expect(JSON.stringify(core)).not.toContain('"parameters":[]')
+  })
+
   it('has the query parameters of streaming subresources', () => {
     const { parameters } = core.paths['/api/v1/namespaces/{namespace}/pods/{name}/log'].get
     expect(parameters.map((one: { name: string }) => one.name)).toEqual(expect.arrayContaining(['follow', 'tailLines']))

@@ -88,6 +88,8 @@ function pathItem(path: string, operations: Operation[], index: DefinitionIndex,
 
 function renderOperation(operation: Operation, index: DefinitionIndex, data: OpenApiData): JsonObject {
   const { inline, shared } = parametersOf(operation, data)
+  const references = shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const parameters = [...inline.map(queryParameter), ...references]
   const body = bodyDefinition(operation, index)
   const mediaTypes =
     operation.body === 'patch' ? patchMediaTypes(operation) : operation.body === 'object' ? ['*/*'] : MEDIA_TYPES
@@ -95,7 +97,7 @@ function renderOperation(operation: Operation, index: DefinitionIndex, data: Ope
     tags: [operation.tag],
     description: operation.description,
     operationId: operation.id,
-    parameters: [...inline.map(queryParameter), ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))],
+    ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: {
         content: content(mediaTypes, { $ref: schemaRef(body) }),
