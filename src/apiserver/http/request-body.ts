@@ -1,6 +1,7 @@
 import { builtinType, type Kind } from '../../api/kind.ts'
 import { unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
+import { decodeJson } from '../../api/schema/decode.ts'
 import type { PatchType } from '../../client/transport.ts'
 import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
 import type { RequestBody } from '../registry/request.ts'
@@ -17,7 +18,7 @@ export async function requestBody(
 ): Promise<RequestBody | undefined> {
   if (bytes.length === 0) return undefined
   const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
-  if (isYaml && !looksLikeJson(bytes)) {
+  if (isYaml && !isJson(bytes)) {
     const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
     return { type: 'decoded', decoded: await decodeYaml(bytes) }
   }
@@ -28,8 +29,16 @@ export async function requestBody(
   return { type: 'decoded', decoded: decodeProtobuf(bytes, kindOfBody(kind, info)) }
 }
 
-/** JSON is YAML, and far quicker to read: kubectl sends its apply patches so. */
-const looksLikeJson = (bytes: Buffer) => bytes[0] === 0x7b
+/** JSON is YAML, and far quicker to read: kubectl sends its apply patches so. Braces may be YAML's too: `{a: b,}`. */
+function isJson(bytes: Buffer): boolean {
+  if (bytes[0] !== 0x7b) return false
+  try {
+    decodeJson(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Only built-in types have numbers for their fields. */
 export const hasProtobuf = (kind: Kind) => builtinType(kind) !== undefined
