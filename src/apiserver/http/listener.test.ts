@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
+import { get } from 'node:https'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { CERTIFICATE, KEY } from '../crd/webhook-certificate.fixture.ts'
 import { listen } from './listener.ts'
 
 const HOST = '127.0.0.1'
-const startListener = () =>
-  listen({ host: HOST, port: 0 }, { key: KEY, cert: CERTIFICATE, clientCa: CERTIFICATE }, systemClock, () => {})
+const startListener = (onRequest: Parameters<typeof listen>[3] = () => {}) =>
+  listen({ host: HOST, port: 0 }, { key: KEY, cert: CERTIFICATE, clientCa: CERTIFICATE }, systemClock, onRequest)
 
 it('closes while somebody never ends the TLS handshake, and tells the others to go', async () => {
   const listener = await startListener()
@@ -22,4 +24,14 @@ it('closes while somebody never ends the TLS handshake, and tells the others to 
   await listener[Symbol.asyncDispose]()
   await Promise.all([told, closed])
   expect(silent.destroyed).toBe(true)
+})
+
+it('takes URLs as long as the arguments of exec may be', async () => {
+  const listener = await startListener((exchange) => void exchange.send(200, {}, Buffer.from(exchange.url)))
+  const path = `/?command=${'a'.repeat(100_000)}`
+  const asked = get({ host: HOST, port: listener.port, path, rejectUnauthorized: false })
+  const [response] = await once(asked, 'response')
+  expect(response.statusCode).toBe(200)
+  expect(await text(response)).toBe(path)
+  await listener[Symbol.asyncDispose]()
 })

@@ -35,6 +35,9 @@ const REQUESTS_PER_TURN = 8
 /** Clients may be silent for hours; one that vanished shall not stay for ever. */
 const SOCKET_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 }
 
+/** As much as Go's server takes. The arguments of `kubectl exec` come in the URL. */
+const MAX_HEADER_BYTES = 1024 * 1024
+
 /** Connections that wait for their first byte to be read. */
 const BACKLOG = 2048
 
@@ -100,6 +103,7 @@ function secureServer(tls: TlsOptions, sockets: Set<Socket>): Server {
     requestCert: true,
     rejectUnauthorized: false,
     ALPNProtocols: ['h2', 'http/1.1'],
+    maxHeaderSize: MAX_HEADER_BYTES,
     ...SOCKET_OPTIONS,
   })
   server.on('connection', (socket: Socket) => {
