@@ -28,6 +28,10 @@ const VERBS: Readonly<Record<string, readonly [one: string, all: string] | undef
 }
 const WATCH = /(?:^|&)watch=(?:1|true)?(?:&|$)/
 
+/** Streams and watches: they have no end of their own. */
+export const isLongRunning = (method: string, info: RequestInfo, query: string): boolean =>
+  info.isResource && (LONG_RUNNING.has(info.subresource) || resourceVerb(method, info, query) === 'watch')
+
 /** Does the work of a request when flow control has seats for it, and hands them back afterwards. */
 export function withSeats(
   control: FlowControl,

@@ -11,6 +11,7 @@ import { ANONYMOUS, type UserInfo } from '../identity.ts'
 import { Query } from '../registry/query.ts'
 import type { Exchange } from './exchange.ts'
 import { parsePath, type RequestInfo } from './request-info.ts'
+import { checkTimeout } from './request-timeout.ts'
 import { handleResource, type NetworkContext } from './resource-handler.ts'
 import { sendError } from './respond.ts'
 
@@ -49,6 +50,7 @@ function dispatch(context: RouterContext, exchange: Exchange): void | Promise<vo
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   const query = mark < 0 ? '' : url.slice(mark + 1)
+  checkTimeout(exchange.method, query, () => parsePath(path))
   const open = context.publicPaths(path)
   if (open) return open(exchange, path, query, ANONYMOUS)
   const user = identify(context, exchange, path, query)
