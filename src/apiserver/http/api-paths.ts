@@ -5,12 +5,14 @@ import { negotiateDiscovery } from '../discovery/negotiate.ts'
 import type { ConditionalRequest, OpenApi } from '../openapi/openapi.ts'
 import { Query } from '../registry/query.ts'
 import type { Exchange, ResponseHeaders } from './exchange.ts'
+import type { HealthSlis } from './health-slis.ts'
 import { sendBody } from './respond.ts'
 import type { PathHandler } from './router.ts'
 
 export interface ApiPathsContext {
   readonly discovery: Discovery
   readonly metrics: MetricsRegistry
+  readonly slis: HealthSlis
   readonly openapi: OpenApi
 }
 
@@ -18,7 +20,9 @@ export interface ApiPathsContext {
 export function apiPaths(context: ApiPathsContext): (path: string) => PathHandler | undefined {
   return (path) => {
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-    if (trimmed === '/metrics') return getOnly((exchange) => sendMetrics(exchange, context.metrics))
+    if (trimmed === '/metrics') return getOnly((exchange) => sendMetrics(exchange, context.metrics.expose()))
+    if (trimmed === '/metrics/slis')
+      return getOnly(async (exchange) => sendMetrics(exchange, await context.slis.expose()))
     if (trimmed.startsWith('/openapi/'))
       return getOnly((exchange, _, query) => sendOpenApi(context.openapi, exchange, trimmed, query))
     if (trimmed === '/api' || trimmed.startsWith('/api/') || trimmed === '/apis' || trimmed.startsWith('/apis/')) {
@@ -45,6 +49,7 @@ const INDEX = [
   '/healthz',
   '/livez',
   '/metrics',
+  '/metrics/slis',
   '/openapi/v2',
   '/openapi/v3',
   '/readyz',
@@ -55,8 +60,8 @@ function sendIndex(exchange: Exchange): void | Promise<void> {
   return sendBody(exchange, 200, 'application/json', Buffer.from(`${JSON.stringify({ paths: INDEX }, null, 2)}\n`))
 }
 
-function sendMetrics(exchange: Exchange, metrics: MetricsRegistry): void | Promise<void> {
-  return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics.expose()))
+function sendMetrics(exchange: Exchange, metrics: string): void | Promise<void> {
+  return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics))
 }
 
 async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: string): Promise<void> {

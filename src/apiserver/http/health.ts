@@ -47,7 +47,7 @@ async function answerOne(exchange: Exchange, check: HealthCheck): Promise<void> 
   text(exchange, ok ? 200 : 500, ok ? 'ok' : `internal server error: ${check.name} failed`)
 }
 
-async function isWell(check: HealthCheck): Promise<boolean> {
+export async function isWell(check: HealthCheck): Promise<boolean> {
   try {
     return await check.isHealthy()
   } catch {
