@@ -146,6 +146,15 @@ describe('later applies', () => {
     expect(object.metadata.managedFields?.[0]?.time).toBe('2026-01-02T00:00:00Z')
   })
 
+  test.each([{ finalizers: ['a'] }, { labels: { app: 'web' } }])(
+    'metadata stays when its only owned field goes: %j',
+    (metadata) => {
+      const held = apply(undefined, configuration({}, metadata)).object
+      const { managedFields, ...rest } = apply(held, configuration({})).object.metadata
+      expect(rest).toEqual({ name: 'web', namespace: 'default' })
+    },
+  )
+
   test('a container that is no longer named goes away, with what others set in it', () => {
     const injected = update(first, 'injector', (spec) => {
       const [container] = ((spec.template as JsonObject).spec as JsonObject).containers as JsonObject[]

@@ -40,6 +40,8 @@ export interface ApplyResult {
 }
 
 const BEFORE_FIRST_APPLY = 'before-first-apply'
+/** Nobody owns a name, but every configuration has one: metadata stays when its last owned field goes. */
+const NAMED: FieldsV1 = { 'f:metadata': { 'f:name': {} } }
 
 /** Throws BadRequest for a bad configuration, and Conflict where others own what it would change. */
 export function applyPatch(request: ApplyRequest): ApplyResult {
@@ -60,7 +62,7 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const others = before.filter((entry) => entry !== own)
   merge(draft, configuration, old, shape)
   if (!equalSets(fieldsOf(own), applied)) {
-    const owned = others.reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), applied)
+    const owned = others.reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), union(applied, NAMED))
     pruneFields(asJson(draft), fieldsOf(own), owned, shape)
   }
   const comparison = compareFields(asJson(old), asJson(draft), shape)
