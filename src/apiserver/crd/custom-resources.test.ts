@@ -343,6 +343,46 @@ describe('a definition that changes', () => {
   })
 })
 
+describe('items of lists that are wrong since their definition changed', () => {
+  const list = (more: object) => ({ type: 'array', ...more })
+  const shape = (items: object) => ({
+    plural: 'lists',
+    kind: 'Lists',
+    versions: [
+      {
+        spec: {
+          properties: {
+            atomic: list({ items }),
+            set: list({ items, 'x-kubernetes-list-type': 'set' }),
+            other: { type: 'integer' },
+          },
+        },
+      },
+    ],
+  })
+  const definition = definitionOf(shape({ type: 'string' }))
+  beforeAll(async () => {
+    await bench.define(definition)
+    await bench.create(typeOf(definition), widget('one', { atomic: ['a', 'b'], set: ['a', 'b'] }))
+    const current = await settled('lists.example.com', 'Established', 'True')
+    await bench.update(DEFINITION_TYPE, { ...current, spec: definitionOf(shape({ type: 'string', enum: ['c'] })).spec })
+  })
+
+  it.each<[spec: object, wrong: string[]]>([
+    [{ atomic: ['a', 'b'], set: ['a', 'b'], other: 1 }, []],
+    [{ atomic: ['a', 'b', 'c'], set: ['a', 'b'] }, ['spec.atomic[0]', 'spec.atomic[1]']],
+    [{ atomic: ['a', 'b'], set: ['b', 'c'] }, ['spec.set[0]']],
+  ])('are let be only in a list that stays: %j', async (spec, wrong) => {
+    const { metadata, ...rest } = await bench.get(typeOf(definition), 'one')
+    const query = { dryRun: 'All' }
+    const body = { ...rest, metadata, spec }
+    const call = bench.call({ verb: 'update', resource: typeOf(definition), name: 'one', body, query })
+    if (wrong.length === 0) return expect((await call).spec).toEqual(spec)
+    const error = await failure(call)
+    expect(error.details?.causes?.map(({ field }) => field)).toEqual(wrong)
+  })
+})
+
 describe('versions', () => {
   it('show the same objects under their own names', async () => {
     const definition = definitionOf({

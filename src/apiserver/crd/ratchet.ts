@@ -36,7 +36,7 @@ function walk(path: string, object: unknown, old: unknown, schema: Schema | unde
   const index = /^\[(\d+)\]/.exec(path)
   if (index && Array.isArray(object)) {
     const item = object[Number(index[1])]
-    const before = Array.isArray(old) ? correlated(item, old, schema) : undefined
+    const before = Array.isArray(old) ? correlated(Number(index[1]), object, old, schema) : undefined
     return walk(rest(path, index[0].length), item, before, schema?.items)
   }
   if (!isObject(object) || !isObject(old)) return undefined
@@ -52,9 +52,14 @@ function walk(path: string, object: unknown, old: unknown, schema: Schema | unde
 const rest = (path: string, length: number) => (path[length] === '.' ? path.slice(length + 1) : path.slice(length))
 
 /** Items are known again by their keys; in other lists by nothing, so there the list as a whole decides. */
-function correlated(item: unknown, old: readonly unknown[], schema: Schema | undefined): unknown {
-  if (schema?.listType !== 'map') return old.find((one) => deepEqual(one, item))
-  const key = keyText(item, schema)
+function correlated(
+  index: number,
+  list: readonly unknown[],
+  old: readonly unknown[],
+  schema: Schema | undefined,
+): unknown {
+  if (schema?.listType !== 'map') return deepEqual(list, old) ? old[index] : undefined
+  const key = keyText(list[index], schema)
   return old.find((one) => keyText(one, schema) === key)
 }
 
