@@ -111,7 +111,7 @@ export function bookmarkView(kind: Kind, revision: number, initialEventsEnd: boo
       kind: 'Table',
       apiVersion: `meta.k8s.io/${metaVersion}`,
       metadata: { resourceVersion: String(revision) },
-      columnDefinitions: [],
+      columnDefinitions: null,
       rows: [row],
     }
   }

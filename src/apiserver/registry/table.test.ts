@@ -15,9 +15,9 @@ const configMap: ConfigMap = { metadata, data: { x: '1' }, binaryData: { y: 'AAE
 
 /** What `kubectl get` makes of a table: upper-case headings, cells padded to the widest, three spaces between. */
 function printed(table: Table, wide = false): string {
-  const shown = table.columnDefinitions.flatMap((column, index) => (column.priority === 0 || wide ? [index] : []))
+  const shown = table.columnDefinitions!.flatMap((column, index) => (column.priority === 0 || wide ? [index] : []))
   const lines = [
-    shown.map((index) => table.columnDefinitions[index]!.name.toUpperCase()),
+    shown.map((index) => table.columnDefinitions![index]!.name.toUpperCase()),
     ...table.rows.map((row) => shown.map((index) => String(row.cells[index]))),
   ]
   const widths = shown.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)) + 3)
@@ -66,7 +66,7 @@ describe('tableFor', () => {
   it('describes its columns and carries metadata by default', () => {
     const table = tableFor(configMapKind, [configMap], { now: NOW, listMeta: { resourceVersion: '7' } })
     expect(table).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: '7' } })
-    expect(table.columnDefinitions.map(({ name, type, format, priority }) => [name, type, format, priority])).toEqual([
+    expect(table.columnDefinitions!.map(({ name, type, format, priority }) => [name, type, format, priority])).toEqual([
       ['Name', 'string', 'name', 0],
       ['Data', 'string', '', 0],
       ['Age', 'string', '', 0],
@@ -88,7 +88,7 @@ describe('tableFor', () => {
 
   it('leaves the headings out of later watch events', () => {
     const table = tableFor(configMapKind, [configMap], { now: NOW, noHeaders: true })
-    expect(table.columnDefinitions).toEqual([])
+    expect(table.columnDefinitions).toBeNull()
     expect(table.rows[0]?.cells).toHaveLength(3)
   })
 })

@@ -8,7 +8,8 @@ export interface Table {
   kind: 'Table'
   apiVersion: `meta.k8s.io/${MetaVersion}`
   metadata: ListMeta
-  columnDefinitions: readonly TableColumnDefinition[]
+  /** Null where they are left out, as Go writes a list that is not there. */
+  columnDefinitions: readonly TableColumnDefinition[] | null
   rows: TableRow[]
 }
 
@@ -63,7 +64,7 @@ export function tableFor(kind: Kind, objects: readonly KubernetesObject[], optio
     kind: 'Table',
     apiVersion: `meta.k8s.io/${options.version ?? 'v1'}`,
     metadata: options.listMeta ?? {},
-    columnDefinitions: options.noHeaders ? [] : columnDefinitions(columns),
+    columnDefinitions: options.noHeaders ? null : columnDefinitions(columns),
     rows: objects.map((object) => rowFor(columns, object, options)),
   }
 }
