@@ -125,6 +125,14 @@ describe('update', () => {
     expect(error).toMatchObject({ code: 409, reason: 'Conflict' })
   })
 
+  it('changes whatever is there if the version is zero', async () => {
+    const zero = { ...configMap('zero'), metadata: { name: 'zero', resourceVersion: '0' } }
+    const made = await create(zero)
+    const changed = await call({ verb: 'update', name: 'zero', body: { ...zero, data: { a: '2' } } })
+    expect(changed.data).toEqual({ a: '2' })
+    expect(Number(changed.metadata.resourceVersion)).toBeGreaterThan(Number(made.metadata.resourceVersion))
+  })
+
   it('keeps the version when nothing changes', async () => {
     const made = await create(configMap('same'))
     const again = await call({ verb: 'update', name: 'same', body: { ...made } })

@@ -32,7 +32,7 @@ export function adoptName(request: ResourceRequest, meta: ObjectMeta): void {
 /** What the server decides about a new object: identity and time. */
 export function stampNewObject(draft: KubernetesObject, clock: Clock, random: Random): void {
   const meta = draft.metadata
-  if (!meta.resourceVersion) delete meta.resourceVersion
+  if (!meta.resourceVersion || meta.resourceVersion === '0') delete meta.resourceVersion
   delete meta.selfLink
   delete meta.deletionTimestamp
   delete meta.deletionGracePeriodSeconds

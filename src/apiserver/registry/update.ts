@@ -79,6 +79,8 @@ function withoutShared(request: ResourceRequest, current: CachedObject): Resourc
 }
 
 function checkPreconditions(request: ResourceRequest, draft: KubernetesObject, current: CachedObject): void {
+  // Zero is none, as upstream reads it.
+  if (draft.metadata.resourceVersion === '0') delete draft.metadata.resourceVersion
   const { resourceVersion, uid } = draft.metadata
   const ref = { group: request.kind.group, resource: request.kind.plural }
   if (resourceVersion && !/^\d+$/.test(resourceVersion)) {
