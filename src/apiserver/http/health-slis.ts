@@ -9,14 +9,14 @@ export class HealthSlis {
   readonly #registry = new MetricsRegistry()
   readonly #now = this.#registry.gauge(
     'kubernetes_healthcheck',
-    'This metric records the result of a single healthcheck.',
+    'Whether a health check was passed when it was last made.',
     ['name', 'type'],
   )
-  readonly #total = this.#registry.counter(
-    'kubernetes_healthchecks_total',
-    'This metric records the results of all healthcheck.',
-    ['name', 'status', 'type'],
-  )
+  readonly #total = this.#registry.counter('kubernetes_healthchecks_total', 'Health checks made, by how they ended.', [
+    'name',
+    'status',
+    'type',
+  ])
 
   constructor(checks: readonly HealthCheck[]) {
     this.#checks = checks

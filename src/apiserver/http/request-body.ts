@@ -1,7 +1,7 @@
 import { builtinType, type Kind } from '../../api/kind.ts'
 import { unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
-import { decodeJson } from '../../api/schema/decode.ts'
+import { type DecodedBody, decodeJson } from '../../api/schema/decode.ts'
 import type { PatchType } from '../../client/transport.ts'
 import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
 import type { RequestBody } from '../registry/request.ts'
@@ -18,11 +18,8 @@ export async function requestBody(
 ): Promise<RequestBody | undefined> {
   if (bytes.length === 0) return undefined
   const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
-  if (isYaml && !isJson(bytes)) {
-    const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
-    return { type: 'decoded', decoded: await decodeYaml(bytes) }
-  }
-  if (isYaml || patchType || contentType === '' || contentType === JSON_TYPE)
+  if (isYaml) return { type: 'decoded', decoded: jsonOf(bytes) ?? (await yamlOf(bytes)) }
+  if (patchType || contentType === '' || contentType === JSON_TYPE)
     return { type: 'bytes', bytes, mediaType: JSON_TYPE }
   if (contentType !== PROTOBUF_TYPE || !hasProtobuf(kind)) throw unsupportedMediaType(writableTypes(kind))
   const { decodeProtobuf } = await import('../protobuf/decode.ts')
@@ -30,14 +27,18 @@ export async function requestBody(
 }
 
 /** JSON is YAML, and far quicker to read: kubectl sends its apply patches so. Braces may be YAML's too: `{a: b,}`. */
-function isJson(bytes: Buffer): boolean {
-  if (bytes[0] !== 0x7b) return false
+function jsonOf(bytes: Buffer): DecodedBody | undefined {
+  if (bytes[0] !== 0x7b) return undefined
   try {
-    decodeJson(bytes)
-    return true
+    return decodeJson(bytes)
   } catch {
-    return false
+    return undefined
   }
+}
+
+async function yamlOf(bytes: Buffer): Promise<DecodedBody> {
+  const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
+  return decodeYaml(bytes)
 }
 
 /** Only built-in types have numbers for their fields. */
