@@ -4,12 +4,15 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { systemRandom } from '../base/random.ts'
+import type { Transport } from '../client/transport.ts'
 import type { Linux } from '../linux/linux.ts'
 import type { ClusterCertificates } from './certificates.ts'
 import { CredentialedNode } from './local-nodes/credentialed-node.ts'
 import { startDnsRelay } from './local-nodes/dns-relay.ts'
 import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
 import { NodeProcess, stopNode } from './local-nodes/node-process.ts'
+import { startPodRoutes } from './local-nodes/pod-routes.ts'
 import type { NodeSettings } from './node-settings.ts'
 import { isLoopbackAddress } from './upstream-dns.ts'
 
@@ -33,6 +36,8 @@ export interface NodesStart {
   /** Where nodes find the API server. */
   readonly server: string
   readonly certificates: ClusterCertificates
+  /** By which this process follows the nodes. */
+  readonly transport: Transport
   readonly settings: SharedNodeSettings
 }
 
@@ -43,6 +48,7 @@ export class LocalNodes {
   readonly #network: LocalNetwork
   readonly #nodes: CredentialedNode[] = []
   #dnsRelay: AsyncDisposable | undefined
+  #podRoutes: AsyncDisposable | undefined
 
   private constructor(options: LocalNodesOptions, network: LocalNetwork) {
     this.#options = options
@@ -66,6 +72,13 @@ export class LocalNodes {
     const names = Array.from({ length: start.count }, (_, index) => `node-${index + 1}`)
     const nodes = names.map((name, index) => this.#network.addNode(name, index + 1))
     if (nodes[0]) this.#network.routeThrough(nodes[0])
+    const { clock, log } = this.#options
+    this.#podRoutes = startPodRoutes(this.#network, nodes, {
+      transport: start.transport,
+      clock,
+      random: systemRandom,
+      log,
+    })
     await Promise.all(nodes.map((node) => this.#startNode(node, start)))
     return nodes
   }
@@ -98,6 +111,7 @@ export class LocalNodes {
   async stop(): Promise<void> {
     await Promise.all(this.#nodes.map((node) => node.process.stop()))
     await this.#dnsRelay?.[Symbol.asyncDispose]()
+    await this.#podRoutes?.[Symbol.asyncDispose]()
     await this.#network.remove()
   }
 

@@ -85,7 +85,9 @@ export async function startClusterWithNodes(
     const server = serverUrl(nodes.gateway, Number(new URL(cluster.url!).port))
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
     const upstreamDns = real.upstreamDns ?? (await nodes.reachableDns(upstreamDnsServers()))
-    await nodes.start({ count, server, certificates, settings: { ...configuration, upstreamDns, runtime, rootless } })
+    const { transport } = cluster
+    const settings = { ...configuration, upstreamDns, runtime, rootless }
+    await nodes.start({ count, server, certificates, transport, settings })
   } catch (error) {
     await nodes.stop()
     await cluster?.[Symbol.asyncDispose]()

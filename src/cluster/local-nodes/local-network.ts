@@ -11,7 +11,7 @@ import type { Linux } from '../../linux/linux.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
-import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
+import { LOOPBACK_INDEX, type Route, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
 import { NODE_NETWORKS } from '../node-networks.ts'
 
@@ -104,6 +104,20 @@ export class LocalNetwork {
         network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
       }
     }
+  }
+
+  /** The range of one node's pods, where the way to pods leads to this cluster. */
+  routePods(destination: string, node: LocalNode): void {
+    using network = this.#linux.openRtnetlink()
+    const range = parseCIDR(destination)!
+    const isWay = (route: Route) => route.link === this.#bridge && cidrsOverlap(parseCIDR(route.destination)!, range)
+    if (network.routes().some(isWay)) network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
+  }
+
+  unroutePods(destination: string, node: LocalNode): void {
+    using network = this.#linux.openRtnetlink()
+    const isIts = (route: Route) => route.destination === destination && route.gateway === node.address
+    for (const route of network.routes().filter(isIts)) network.deleteRoute(route)
   }
 
   removeNode(node: Pick<LocalNode, 'namespace'>): void {
