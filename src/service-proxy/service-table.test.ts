@@ -289,24 +289,30 @@ describe('selection of endpoints', () => {
   })
 })
 
+const labelled = (label: string, value: string) => ({
+  metadata: { namespace: 'default', name: 'web', labels: { 'kubernetes.io/service-name': 'web', [label]: value } },
+})
+
 describe('which Services', () => {
+  test.each(['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'])(
+    'a slice counts until it gets the label %s',
+    (label) => {
+      const one = slice([endpoint('10.0.0.1 here')], labelled('team', 'red'))
+      const other = slice([endpoint('10.0.0.1 here')], labelled(label, ''))
+      const table = tableOf([service()], [one])
+      expect(only(table).hasEndpoints).toBe(true)
+      table.endpointSliceChanged(one, other)
+      expect([...table.update()]).toEqual(['default/web/TCP/IPv4'])
+      expect(only(table).hasEndpoints).toBe(false)
+    },
+  )
+
   test.each<[string, Service]>([
     ['headless', service({ clusterIP: 'None', clusterIPs: ['None'] })],
     ['ExternalName', service({ type: 'ExternalName', externalName: 'example.com', clusterIP: '', clusterIPs: [] })],
     ['without an address yet', service({ clusterIP: '', clusterIPs: [] })],
-    [
-      "another proxy's",
-      service(
-        {},
-        {
-          metadata: {
-            namespace: 'default',
-            name: 'web',
-            labels: { 'service.kubernetes.io/service-proxy-name': 'mine' },
-          },
-        },
-      ),
-    ],
+    ["another proxy's", service({}, labelled('service.kubernetes.io/service-proxy-name', 'mine'))],
+    ['labelled as headless', service({}, labelled('service.kubernetes.io/headless', ''))],
   ])('%s is not proxied', (_, one) => {
     expect(tableOf([one], [slice([endpoint('10.0.0.1 here')])]).size).toBe(0)
   })

@@ -8,6 +8,7 @@ import {
   parseSloppyIP,
 } from '../../base/ip-address.ts'
 import type { Protocol, ServicePort } from '../service-port.ts'
+import { isLeftAlone } from './left-alone.ts'
 
 /** All of a port that comes from the Service itself. */
 export type PortSpec = Omit<
@@ -15,8 +16,6 @@ export type PortSpec = Omit<
   'clusterEndpoints' | 'localEndpoints' | 'servingEndpoints' | 'hasEndpoints'
 > & { readonly portName: string; readonly createdAt: string }
 
-/** A Service with this label is left to the proxy that the label names. */
-const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name'
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 const DEFAULT_AFFINITY_SECONDS = 10_800
 
@@ -25,7 +24,7 @@ export function isProxied(service: Service): boolean {
   const { type, clusterIP, clusterIPs } = service.spec ?? {}
   const address = clusterIP || clusterIPs?.[0]
   if (!address || address === 'None' || type === 'ExternalName') return false
-  return service.metadata.labels?.[PROXY_NAME_LABEL] === undefined
+  return !isLeftAlone(service.metadata)
 }
 
 /** One for each port and each family in which the Service has an address. */

@@ -1,6 +1,7 @@
 import type { EndpointSlice, Endpoint as SliceEndpoint } from '../../api/generated/discovery-v1.ts'
 import { formatIP, type IPFamily, parseSloppyIP } from '../../base/ip-address.ts'
 import type { Endpoint } from '../service-port.ts'
+import { isLeftAlone } from './left-alone.ts'
 
 export interface KnownEndpoint extends Endpoint {
   readonly isReady: boolean
@@ -16,9 +17,9 @@ export type SliceEndpoints = ReadonlyMap<string, readonly KnownEndpoint[]>
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
 const FAMILY_OF: Readonly<Record<string, IPFamily>> = { IPv4: 'IPv4', IPv6: 'IPv6' }
 
-/** `namespace/name` of the Service a slice belongs to; undefined for those of no Service. */
+/** `namespace/name` of the Service a slice belongs to; undefined for those of no Service that is proxied here. */
 export function serviceOfSlice({ metadata }: EndpointSlice): string | undefined {
-  const name = metadata.labels?.[SERVICE_NAME_LABEL]
+  const name = isLeftAlone(metadata) ? undefined : metadata.labels?.[SERVICE_NAME_LABEL]
   return name ? `${metadata.namespace}/${name}` : undefined
 }
 
