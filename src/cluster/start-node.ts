@@ -151,6 +151,7 @@ async function startParts(
       nodeIPs: [address],
       serviceCIDRs: settings.serviceCidrs,
       metricsPort: PROXY_METRICS_PORT,
+      raiseConntrackLimits: true,
     }),
   )
   removals.push(() => proxy.cleanup())

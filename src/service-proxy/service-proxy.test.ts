@@ -326,3 +326,13 @@ describe('metrics', () => {
     expect(text).toMatch(/kubeproxy_sync_proxy_rules_service_changes_total [1-9]/)
   })
 })
+
+test.each([
+  [true, '3600'],
+  [false, '60'],
+])('limits of connection tracking, raised: %s', async (isAsked, seconds) => {
+  const proxy = await start({ raiseConntrackLimits: isAsked })
+  await proxy.ready
+  await proxy.settled()
+  expect(linux.openSysctl().read('net/netfilter/nf_conntrack_tcp_timeout_close_wait')).toBe(seconds)
+})

@@ -80,7 +80,6 @@ const MASQUERADE_BIT = 14
 
 export async function startServiceProxy(options: ServiceProxyOptions): Promise<ServiceProxy> {
   const { transport, clock, random, log, nodeName, host } = options
-  if (options.raiseConntrackLimits) raiseConntrackLimits(DEFAULT_CONNTRACK_LIMITS, availableParallelism(), log)
   const registry = options.metrics ?? new MetricsRegistry()
   const table = new ServiceTable({ name: nodeName })
   const metrics = proxyMetrics(registry, table)
@@ -141,6 +140,8 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
     () => rules.begin(),
     () => {},
   )
+  // Only rules bring connection tracking into the kernel.
+  if (options.raiseConntrackLimits) rules.ready.then(() => raiseLimits(options)).catch(() => {})
   return {
     get mode() {
       return rules.mode
@@ -158,3 +159,6 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
     [Symbol.asyncDispose]: stop,
   }
 }
+
+const raiseLimits = ({ linux, namespace, log }: ServiceProxyOptions) =>
+  raiseConntrackLimits(DEFAULT_CONNTRACK_LIMITS, availableParallelism(), log, linux.openSysctl(namespace))

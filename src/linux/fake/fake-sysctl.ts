@@ -8,7 +8,10 @@ const GLOBAL: Readonly<Record<string, string>> = {
   'net/ipv4/ip_forward': '0',
   'net/ipv4/ip_local_port_range': '32768\t60999',
   'net/ipv4/ip_unprivileged_port_start': '1024',
+  'net/netfilter/nf_conntrack_max': '262144',
   'net/netfilter/nf_conntrack_tcp_be_liberal': '0',
+  'net/netfilter/nf_conntrack_tcp_timeout_close_wait': '60',
+  'net/netfilter/nf_conntrack_tcp_timeout_established': '432000',
 }
 const PER_LINK: Readonly<Record<string, string>> = {
   'ipv4/accept_redirects': '1',

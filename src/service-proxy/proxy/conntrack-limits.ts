@@ -1,6 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Logger } from '../../base/log.ts'
+import type { Sysctl } from '../../linux/sysctl.ts'
 
 export interface ConntrackLimits {
   /** How many connections the kernel follows for each core; at least `min`. 0 leaves it as it is. */
@@ -19,20 +18,16 @@ export const DEFAULT_CONNTRACK_LIMITS: ConntrackLimits = {
 }
 
 /** Room for the connections of a busy node. A limit that is higher already stays; a kernel that refuses is no failure. */
-export function raiseConntrackLimits(
-  limits: ConntrackLimits,
-  cores: number,
-  log: Logger,
-  root = '/proc/sys/net/netfilter',
-): void {
-  const set = (name: string, value: number, onlyRaise: boolean) => {
-    const file = join(root, name)
+export function raiseConntrackLimits(limits: ConntrackLimits, cores: number, log: Logger, sysctl: Sysctl): void {
+  const set = (setting: string, value: number, onlyRaise: boolean) => {
+    const name = `net/netfilter/${setting}`
     try {
-      const current = Number(readFileSync(file, 'utf8'))
+      const current = Number(sysctl.read(name))
       if (current === value || (onlyRaise && current >= value)) return
-      writeFileSync(file, String(value))
+      sysctl.write(name, value)
     } catch (error) {
-      log.warn('a limit of connection tracking cannot be set', { name, value, error })
+      // Most of them are the machine's, not those of a node that is a namespace on it.
+      log.info('a limit of connection tracking cannot be set', { name, value, error })
     }
   }
   const max = limits.maxPerCore > 0 ? Math.max(limits.min, limits.maxPerCore * cores) : 0
