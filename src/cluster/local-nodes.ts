@@ -2,17 +2,24 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Node, Service } from '../api/generated/core-v1.ts'
+import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
+import { nodeKind } from '../api/kinds/core/node/kind.ts'
+import { serviceKind } from '../api/kinds/core/service/kind.ts'
+import { endpointSliceKind } from '../api/kinds/discovery/endpoint-slice.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
+import { createInformerFactory } from '../client/informer-factory.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Linux } from '../linux/linux.ts'
 import type { ClusterCertificates } from './certificates.ts'
 import { CredentialedNode } from './local-nodes/credentialed-node.ts'
 import { startDnsRelay } from './local-nodes/dns-relay.ts'
+import { followLoadBalancers } from './local-nodes/load-balancer-routes.ts'
 import { LocalNetwork, type LocalNode } from './local-nodes/local-network.ts'
 import { NodeProcess, stopNode } from './local-nodes/node-process.ts'
-import { startPodRoutes } from './local-nodes/pod-routes.ts'
+import { followPodRanges } from './local-nodes/pod-routes.ts'
 import type { NodeSettings } from './node-settings.ts'
 import { isLoopbackAddress } from './upstream-dns.ts'
 
@@ -48,7 +55,7 @@ export class LocalNodes {
   readonly #network: LocalNetwork
   readonly #nodes: CredentialedNode[] = []
   #dnsRelay: AsyncDisposable | undefined
-  #podRoutes: AsyncDisposable | undefined
+  #routes: AsyncDisposable | undefined
 
   private constructor(options: LocalNodesOptions, network: LocalNetwork) {
     this.#options = options
@@ -72,13 +79,7 @@ export class LocalNodes {
     const names = Array.from({ length: start.count }, (_, index) => `node-${index + 1}`)
     const nodes = names.map((name, index) => this.#network.addNode(name, index + 1))
     if (nodes[0]) this.#network.routeThrough(nodes[0])
-    const { clock, log } = this.#options
-    this.#podRoutes = startPodRoutes(this.#network, nodes, {
-      transport: start.transport,
-      clock,
-      random: systemRandom,
-      log,
-    })
+    this.#followRoutes(nodes, start.transport)
     await Promise.all(nodes.map((node) => this.#startNode(node, start)))
     return nodes
   }
@@ -111,7 +112,7 @@ export class LocalNodes {
   async stop(): Promise<void> {
     await Promise.all(this.#nodes.map((node) => node.process.stop()))
     await this.#dnsRelay?.[Symbol.asyncDispose]()
-    await this.#podRoutes?.[Symbol.asyncDispose]()
+    await this.#routes?.[Symbol.asyncDispose]()
     await this.#network.remove()
   }
 
@@ -124,6 +125,15 @@ export class LocalNodes {
     await Promise.all(stopping)
     // Without root the network was inside a namespace that went with its last process.
     if (process.getuid?.() === 0) await LocalNetwork.removeLeft(options.linux, clusterId(dataDir))
+  }
+
+  #followRoutes(nodes: readonly LocalNode[], transport: Transport): void {
+    const { clock, log } = this.#options
+    const informers = createInformerFactory({ transport, clock, random: systemRandom, log })
+    this.#routes = informers
+    followPodRanges(this.#network, nodes, informers.informer<Node>(nodeKind))
+    const slices = informers.informer<EndpointSlice>(endpointSliceKind)
+    followLoadBalancers(this.#network, nodes, informers.informer<Service>(serviceKind), slices)
   }
 
   async #startNode({ name, address, namespace }: LocalNode, start: NodesStart): Promise<void> {

@@ -106,15 +106,15 @@ export class LocalNetwork {
     }
   }
 
-  /** The range of one node's pods, where the way to pods leads to this cluster. */
-  routePods(destination: string, node: LocalNode): void {
+  /** One node's part of what is routed to this cluster already. */
+  route(destination: string, node: LocalNode): void {
     using network = this.#linux.openRtnetlink()
     const range = parseCIDR(destination)!
     const isWay = (route: Route) => route.link === this.#bridge && cidrsOverlap(parseCIDR(route.destination)!, range)
     if (network.routes().some(isWay)) network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
   }
 
-  unroutePods(destination: string, node: LocalNode): void {
+  unroute(destination: string, node: LocalNode): void {
     using network = this.#linux.openRtnetlink()
     const isIts = (route: Route) => route.destination === destination && route.gateway === node.address
     for (const route of network.routes().filter(isIts)) network.deleteRoute(route)

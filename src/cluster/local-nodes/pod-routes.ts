@@ -1,23 +1,11 @@
 /** Each node's pods are reached from this machine through that node: answers must come back the way that was asked. */
 import type { Node } from '../../api/generated/core-v1.ts'
-import { type Informer, startInformer } from '../../client/informer.ts'
+import type { Informer } from '../../client/informer.ts'
 import type { LocalNetwork, LocalNode } from './local-network.ts'
 
-export type PodRoutesNetwork = Pick<LocalNetwork, 'routePods' | 'unroutePods'>
-
-type Connection = Omit<Parameters<typeof startInformer<Node>>[0], 'resource'>
-
-const NODES = { group: '', version: 'v1', plural: 'nodes', namespaced: false }
-
-/** Follows the ranges that the cluster gives its nodes, until disposed; the routes stay. */
-export function startPodRoutes(network: PodRoutesNetwork, nodes: readonly LocalNode[], connection: Connection) {
-  const informer = startInformer<Node>({ ...connection, resource: NODES })
-  followPodRanges(network, nodes, informer)
-  return informer as AsyncDisposable
-}
-
+/** Follows the ranges that the cluster gives its nodes. */
 export function followPodRanges(
-  network: PodRoutesNetwork,
+  network: Pick<LocalNetwork, 'route' | 'unroute'>,
   nodes: readonly LocalNode[],
   informer: Pick<Informer<Node>, 'onChange'>,
 ): void {
@@ -25,8 +13,8 @@ export function followPodRanges(
     const node = nodes.find(({ name }) => name === (current ?? old)?.metadata.name)
     if (!node) return
     const [before, after] = [rangesOf(old), rangesOf(current)]
-    for (const range of before) if (!after.includes(range)) network.unroutePods(range, node)
-    for (const range of after) if (!before.includes(range)) network.routePods(range, node)
+    for (const range of before) if (!after.includes(range)) network.unroute(range, node)
+    for (const range of after) if (!before.includes(range)) network.route(range, node)
   })
 }
 
