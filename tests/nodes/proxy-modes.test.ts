@@ -67,6 +67,17 @@ const iperf = [
   }),
 ]
 
+/** Not on the node that the machine's routes lead to. */
+const far = [
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'far', labels: { app: 'far' } },
+    spec: { ...deployment.spec.template.spec, nodeName: 'node-2' },
+  },
+  service('far', { selector: { app: 'far' }, type: 'LoadBalancer', externalTrafficPolicy: 'Local' }),
+]
+
 /** What shows that the mode is in force, and where. */
 const RULES: Readonly<Record<string, readonly [command: readonly [string, ...string[]], expected: string]>> = {
   nftables: [['nft', 'list', 'ruleset'], 'default/who'],
@@ -85,9 +96,9 @@ describe.each(['nftables', 'iptables', 'userspace'])('%s', (mode) => {
     beforeAll(async () => {
       machine = new Machine()
       await machine.up('--nodes', '2', '--proxy-mode', mode)
-      await machine.apply(deployment, ...services, ...iperf)
+      await machine.apply(deployment, ...services, ...iperf, ...far)
       await machine.kubectl('rollout', 'status', 'deployment/who', '--timeout=90s')
-      await machine.kubectl('wait', '--for=condition=Ready', 'pod/iperf', '--timeout=60s')
+      await machine.kubectl('wait', '--for=condition=Ready', 'pod/iperf', 'pod/far', '--timeout=60s')
     }, 150_000)
     afterAll(() => machine?.[Symbol.asyncDispose](), 120_000)
 
@@ -117,6 +128,23 @@ describe.each(['nftables', 'iptables', 'userspace'])('%s', (mode) => {
       for (const address of ['172.30.0.2', '172.30.0.3']) {
         expect(await answering(() => machine.must(...curl(`http://${address}:${NODE_PORT}`)))).toEqual(await pods())
       }
+    })
+
+    test('the API server reaches pods of every node', async () => {
+      for (const pod of [...(await pods()), 'far']) {
+        expect(await machine.kubectl('get', '--raw', `/api/v1/namespaces/default/pods/${pod}:${PORT}/proxy/`)).toBe(
+          `${pod}\n`,
+        )
+      }
+    })
+
+    test('a load balancer with a Local policy is reached from outside where its pods are', async () => {
+      const ip = await eventually(
+        () => machine.kubectl('get', 'service', 'far', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}'),
+        (found) => found !== '',
+      )
+      const ask = () => machine.must(...curl(`http://${ip}`)).catch(() => '')
+      expect(await eventually(ask, (answer) => answer !== '')).toBe('far\n')
     })
 
     test('session affinity stays with one pod', async () => {
