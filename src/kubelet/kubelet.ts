@@ -231,6 +231,7 @@ class RunningKubelet implements Kubelet {
       tls,
       authorize,
       upgrade,
+      logDir: path.dirname(this.#podLogsDir),
       access,
       stats,
       machine,
@@ -238,6 +239,7 @@ class RunningKubelet implements Kubelet {
       clock,
       log,
     }
+    await mkdir(this.#podLogsDir, { recursive: true })
     this.#server = new KubeletServer(server)
     this.address = await this.#server.listen()
     this.#reporter?.changed()
@@ -310,6 +312,10 @@ class RunningKubelet implements Kubelet {
     }
   }
 
+  get #podLogsDir(): string {
+    return this.#options.podLogsDir ?? path.join(this.#options.rootDir, 'log', 'pods')
+  }
+
   #recordStart(): void {
     this.#recordNode('Starting', 'Starting kubelet.')
   }
@@ -321,17 +327,7 @@ class RunningKubelet implements Kubelet {
   }
 
   async #workerContext(runtimeName: string, services: WorkerContext['services']): Promise<WorkerContext> {
-    const {
-      runtime,
-      rootDir,
-      podLogsDir,
-      podPidsLimit,
-      clock,
-      log,
-      mounter = folderMounter,
-      dial,
-      nodeAddresses,
-    } = this.#options
+    const { runtime, rootDir, podPidsLimit, clock, log, mounter = folderMounter, dial, nodeAddresses } = this.#options
     const client = this.#client
     const events = this.#events
     const source = this.#source
@@ -347,7 +343,7 @@ class RunningKubelet implements Kubelet {
       runtimeName,
       nodeName: this.nodeName,
       rootDir,
-      podLogsDir: podLogsDir ?? path.join(rootDir, 'log', 'pods'),
+      podLogsDir: this.#podLogsDir,
       podPidsLimit,
       userNamespaces: new UserNamespaces(rootDir),
       dns: await this.#dns(),

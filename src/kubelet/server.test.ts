@@ -76,6 +76,14 @@ describe('what is told', () => {
     })
   })
 
+  it('log files, and folders of them', async () => {
+    expect((await ask('/logs/')).body).toContain('<a href="./pods/">pods/</a>')
+    const [folder = ''] = /default_web_[^/]+/.exec((await ask('/logs/pods/')).body) ?? []
+    expect(await ask(`/logs/pods/${folder}/main/0.log`)).toMatchObject({ body: expect.stringContaining('F life 0\n') })
+    expect((await ask('/logs/%2e%2e%2f')).code).toBe(404)
+    expect((await ask('/logs/none')).code).toBe(404)
+  })
+
   it.each([
     ['/containerLogs/default/web/other', 400, 'container other is not valid for pod web'],
     ['/containerLogs/default/none/main', 404, 'pod "none" not found'],

@@ -11,6 +11,7 @@ import type { Machine } from '../node/machine.ts'
 import { cadvisorMetrics, resourceMetrics } from '../stats/prometheus.ts'
 import type { StatsCollector } from '../stats/stats-collector.ts'
 import { statsSummary } from '../stats/summary.ts'
+import { sendLogFile } from './log-files.ts'
 import { logOptions } from './log-query.ts'
 import type { PodAccess } from './pod-access.ts'
 import { streamRequest, type UpgradeHandler } from './stream-request.ts'
@@ -37,6 +38,8 @@ export interface KubeletServerOptions {
   readonly authorize: (access: KubeletAccess) => boolean | Promise<boolean>
   readonly upgrade: UpgradeHandler
   readonly access: PodAccess
+  /** Where the node has its logs, those of pods below `pods`. */
+  readonly logDir: string
   readonly stats: StatsCollector
   readonly machine: Machine
   readonly metrics: MetricsRegistry
@@ -89,7 +92,7 @@ export class KubeletServer implements AsyncDisposable {
   }
 
   #table(): Readonly<Record<string, Route>> {
-    const { access, stats, machine, metrics, nodeName } = this.#options
+    const { access, stats, machine, metrics, nodeName, logDir } = this.#options
     return {
       healthz: async (_, response) => send(response, 'text/plain; charset=utf-8', 'ok'),
       pods: async (_, response) =>
@@ -103,6 +106,7 @@ export class KubeletServer implements AsyncDisposable {
         throw pathNotFound()
       },
       containerLogs: (request, response, url, rest) => this.#logs(request, response, url, rest),
+      logs: (_, response, __, rest) => sendLogFile(logDir, rest, response),
     }
   }
 
@@ -178,6 +182,7 @@ const SUBRESOURCES: Readonly<Record<string, string>> = {
   stats: 'stats',
   metrics: 'metrics',
   containerLogs: 'log',
+  logs: 'log',
   pods: 'pods',
   healthz: 'healthz',
 }
