@@ -118,10 +118,11 @@ export function streamContract(scratch: () => PodScratch, abilities: RuntimeAbil
       const { start, runtime, output } = scratch()
       const id = await start(sh('while read line; do echo "got $line"; done; echo end; sleep 1000'), { stdin: true })
       for (const line of ['one', 'two']) {
-        const session = await runtime.attach(id, { stdin: true })
+        const session = await runtime.attach(id, { stdin: true, stdout: true })
         session.stdin!.end(`${line}\n`)
+        // Who has said all does not listen on.
+        await session.exited
         await expect.poll(() => output(id)).toContain(`got ${line}\n`)
-        await session.close()
       }
       expect(await output(id)).toBe('got one\ngot two\n')
     })

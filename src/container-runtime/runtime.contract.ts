@@ -15,8 +15,6 @@ export interface RuntimeAbilities {
   readonly limits: boolean
   /** Other ids than one's own can be taken. */
   readonly users: boolean
-  /** A folder for a volume that is not there is made, as containerd does. */
-  readonly makesVolumes?: boolean
   /** Images can be volumes. */
   readonly imageVolumes?: boolean
   /** A pod may have users of its own. */

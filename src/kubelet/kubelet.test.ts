@@ -53,6 +53,26 @@ describe('the node', () => {
   })
 })
 
+it('what an administrator says the node has is given away, until he says otherwise', async () => {
+  await open()
+  const nodes = bench.client.resource<Node>(nodeKind)
+  await bench.until(() => nodes.get('node-1'), nodeReady)
+  const say = (dongles: string | null) =>
+    nodes.patch('node-1', { status: { capacity: { 'example.com/dongle': dongles } } }, { subresource: 'status' })
+  const offered = ({ status }: Node) => status?.allocatable?.['example.com/dongle']
+  await say('4')
+  const node = await bench.until(
+    () => nodes.get('node-1'),
+    (found) => offered(found) === '4',
+  )
+  expect(node.status?.allocatable).toMatchObject({ cpu: '4' })
+  await say(null)
+  await bench.until(
+    () => nodes.get('node-1'),
+    (found) => offered(found) === undefined,
+  )
+})
+
 describe('a pod', () => {
   it('runs, tells what happens, and leaves nothing behind', async () => {
     await open()

@@ -20,7 +20,6 @@ asRoot('containerd through CRI', () => {
       network: true,
       limits: true,
       users: true,
-      makesVolumes: true,
       losesLastOutput: true,
       missesOutOfMemory: true,
     },

@@ -33,6 +33,8 @@ export function attachTo(agents: SyscallAgents, container: BuiltinContainer, opt
     settle(0)
   }
   void container.exited.then(end)
+  // Who has said all, to a program that may be told more by others, does not listen on: so do other runtimes.
+  if (!record.config.stdinOnce || record.config.tty) stdin?.once('finish', end)
   options.signal?.addEventListener('abort', end, { once: true })
   return {
     stdin,

@@ -126,11 +126,19 @@ function volumesOf({ image, imageVolumes, record, sandboxFolder, folder }: Conta
       const { layers } = imageVolumes.get(mount.image.id)!
       return { ...mount, kind: 'folder', isOfImage: true, tree: { layers, place, subPath: mount.image.subPath ?? '.' } }
     }
-    const kind = kindOf(mount.hostPath)
-    if (kind === undefined)
-      throw new RuntimeError('InvalidArgument', `failed to mount "${mount.hostPath}": no such file or directory`)
-    return { ...mount, kind }
+    return { ...mount, kind: kindOf(mount.hostPath) ?? madeFolder(mount.hostPath) }
   })
+}
+
+/** A path that is not there becomes a folder, as with other runtimes: so works a hostPath without a type. */
+function madeFolder(hostPath: string): 'folder' {
+  try {
+    mkdirSync(hostPath, { recursive: true, mode: 0o755 })
+    return 'folder'
+  } catch (error) {
+    const message = `failed to mount "${hostPath}": ${(error as Error).message}`
+    throw new RuntimeError('InvalidArgument', message, { cause: error })
+  }
 }
 
 function rootFilesystem(start: ContainerStart, volumes: readonly Volume[], rootless: boolean): RootFilesystem {

@@ -65,7 +65,7 @@ export function nodeObject(spec: NodeSpec, facts: NodeFacts, now: number): Node 
 }
 
 export function nodeStatus(spec: NodeSpec, facts: NodeFacts, previous: NodeStatus, now: number): NodeStatus {
-  const capacity = capacityOf(spec, facts)
+  const capacity = { ...advertised(previous), ...capacityOf(spec, facts) }
   return {
     capacity,
     allocatable: allocatableOf(capacity, spec.reserved),
@@ -92,6 +92,12 @@ function capacityOf(spec: NodeSpec, { machine, devices }: NodeFacts): Record<str
     ...spec.capacity,
   }
 }
+
+/** Extended resources that an administrator wrote into the status: what the node has of them can be given away. */
+const advertised = ({ capacity = {} }: NodeStatus): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(capacity).flatMap(([name, amount]) => (name.includes('/') ? [[name, `${amount}`]] : [])),
+  )
 
 function allocatableOf(capacity: Record<string, string>, reserved: Readonly<Record<string, string>>) {
   const allocatable: Record<string, string> = { ...capacity }

@@ -140,7 +140,7 @@ export class NodeReporter {
         .resource(nodeKind)
         .patch(
           spec.name,
-          { status: { ...status, addresses: [...(status.addresses ?? []), { $patch: 'replace' }] } },
+          { status: statusPatch(node.status ?? {}, status) },
           { subresource: 'status', type: 'application/strategic-merge-patch+json' },
         )
     } catch (error) {
@@ -150,6 +150,13 @@ export class NodeReporter {
     this.#toldAt = now
     return now + LOOK_INTERVAL
   }
+}
+
+/** Maps are merged, so what is not to be given away any more is said. */
+function statusPatch({ allocatable: before = {} }: NodeStatus, status: NodeStatus) {
+  const allocatable: Record<string, string | number | null> = { ...status.allocatable }
+  for (const name of Object.keys(before)) allocatable[name] ??= null
+  return { ...status, allocatable, addresses: [...(status.addresses ?? []), { $patch: 'replace' }] }
 }
 
 /** The time of the last heartbeat alone is no news. */

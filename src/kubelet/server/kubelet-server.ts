@@ -47,6 +47,8 @@ export interface KubeletServerOptions {
   readonly log: Logger
 }
 
+/** As much as Go's server takes. The arguments of `kubectl exec` come in the URL. */
+const MAX_HEADER_BYTES = 1024 * 1024
 const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8'
 const NODES = { group: '', resource: 'nodes' }
 
@@ -62,7 +64,14 @@ export class KubeletServer implements AsyncDisposable {
   constructor(options: KubeletServerOptions) {
     const { cert, key, clientCa } = options.tls
     this.#options = options
-    this.#server = createServer({ cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false })
+    this.#server = createServer({
+      cert,
+      key,
+      ca: clientCa,
+      requestCert: true,
+      rejectUnauthorized: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    })
     this.#server.on('request', (request, response) => void this.#answer(request, response))
     this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
     this.#server.on('connection', (socket: Socket) => {
