@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeLinux } from '../../linux/fake-linux.ts'
+import { encodeValue } from '../../linux/nft-values.ts'
 import { LocalNetwork } from './local-network.ts'
 
 const routed = ['10.96.0.0/16', '10.244.0.0/16']
@@ -96,4 +97,14 @@ test.each<[string, (linux: ReturnType<typeof fakeLinux>) => void]>([
   const network = await LocalNetwork.open({ linux, id: 'abc', routed })
   await network.remove()
   expect(forwards(linux)).toBe('1')
+})
+
+test('what stays on the bridge keeps its source', async () => {
+  const linux = fakeLinux()
+  await LocalNetwork.open({ linux, id: 'abc', routed })
+  using nftables = linux.openNftables()
+  const [rule] = nftables.list({ family: 'ip', name: 'sampan-abc' })!.rules
+  const isOut = { expr: 'compare', from: 0, op: 'ne', value: encodeValue('ifname', 'sampan-abc') }
+  const at = rule!.expressions.findIndex((one) => one.expr === 'meta' && one.key === 'oifname')
+  expect(rule!.expressions[at + 1]).toEqual(isOut)
 })

@@ -9,7 +9,7 @@ import { cidrsOverlap, formatIP, parseCIDR } from '../../base/ip-address.ts'
 import { isRouter } from '../../linux/forwarding.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
-import { encodeValues } from '../../linux/nft-values.ts'
+import { encodeValue, encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Route, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
@@ -146,7 +146,10 @@ export class LocalNetwork {
     if (wasOff) await endForwarding(linux, nftables)
   }
 
-  /** What leaves the node network for the world does so with this machine's address. */
+  /**
+   * What leaves the node network for the world does so with this machine's address. What stays on the bridge may pass here
+   * too (br_netfilter): a node that sends to a pod of another one.
+   */
   async #masquerade(): Promise<void> {
     const sysctl = this.#linux.openSysctl()
     using nftables = this.#linux.openNftables()
@@ -165,8 +168,8 @@ export class LocalNetwork {
           expressions: [
             { expr: 'payload', base: 'network', offset: 12, length: network.length, to: 0 },
             { expr: 'compare', from: 0, op: 'eq', value: network },
-            { expr: 'payload', base: 'network', offset: 16, length: network.length, to: 0 },
-            { expr: 'compare', from: 0, op: 'ne', value: network },
+            { expr: 'meta', key: 'oifname', to: 0 },
+            { expr: 'compare', from: 0, op: 'ne', value: encodeValue('ifname', bridgeName(this.#id)) },
             { expr: 'masquerade' },
           ],
         }),
