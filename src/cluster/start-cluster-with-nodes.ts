@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { formatIP, parseCIDR } from '../base/ip-address.ts'
 import { silentLogger } from '../base/log.ts'
@@ -71,6 +72,8 @@ export async function startClusterWithNodes(
       clusterCidrs,
       serviceCidrs,
       loadBalancerPools: [ranges.loadBalancers],
+      // Nodes of this machine keep them among the rest of the cluster, and with it they go.
+      ...(!machine && { volumesDirectory: join(dataDir, 'volumes') }),
       metricsSource,
       async onNewCertificates(running, renewed) {
         metrics?.useIdentity(renewed.issueClient(KUBELET_CLIENT, []))

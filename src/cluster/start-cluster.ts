@@ -45,6 +45,8 @@ export interface ClusterOptions {
   readonly clusterCidrs?: readonly string[]
   /** Where Services of type LoadBalancer get addresses from, a range per family; none by default. */
   readonly loadBalancerPools?: readonly string[]
+  /** Where nodes keep the volumes that are made for claims. */
+  readonly volumesDirectory?: string
   /** What nodes and pods use, where the nodes are not simulated ones of this process. */
   readonly metricsSource?: MetricsSource
   readonly nodePortRange?: { readonly from: number; readonly to: number }

@@ -44,6 +44,7 @@ export async function startControlLoops(
       isShared,
       ...(controllers !== true && { names: controllers }),
       ...(options.loadBalancerPools && { loadBalancerPools: options.loadBalancerPools }),
+      ...(options.volumesDirectory && { volumesDirectory: options.volumesDirectory }),
       clusterCidrs: options.clusterCidrs ?? clusterCidrsFor(typeof nodes === 'number' ? nodes : nodes.length),
       clock,
       random,

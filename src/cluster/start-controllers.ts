@@ -10,7 +10,14 @@ import { type ControllerRunner, runControllers } from '../controllers/runner.ts'
 export interface ControllersOptions
   extends Pick<
     ControlPlaneContext,
-    'clock' | 'random' | 'log' | 'rootCertificate' | 'certificateSigner' | 'clusterCidrs' | 'loadBalancerPools'
+    | 'clock'
+    | 'random'
+    | 'log'
+    | 'rootCertificate'
+    | 'certificateSigner'
+    | 'clusterCidrs'
+    | 'loadBalancerPools'
+    | 'volumesDirectory'
   > {
   /** Reads for all controllers, and stands for election. */
   readonly transport: Transport
@@ -100,6 +107,7 @@ async function runUntil(
     certificateSigner,
     clusterCidrs,
     loadBalancerPools,
+    volumesDirectory,
   } = options
   const informers = createInformerFactory({ transport, clock, random, log })
   const clients = names.map((name) => createClient(transportFor(name)))
@@ -117,6 +125,7 @@ async function runUntil(
       certificateSigner,
       ...(clusterCidrs && { clusterCidrs }),
       ...(loadBalancerPools && { loadBalancerPools }),
+      ...(volumesDirectory && { volumesDirectory }),
       events: recorders[i]!,
     }),
   )

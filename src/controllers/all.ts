@@ -55,6 +55,8 @@ export interface ControlPlaneContext extends ControllerContext {
   readonly clusterCidrs?: readonly string[]
   /** Where addresses of Services of type LoadBalancer come from. */
   readonly loadBalancerPools?: readonly string[]
+  /** Where nodes keep the volumes that are made for claims; of the machine unless given. */
+  readonly volumesDirectory?: string
 }
 
 /** Every controller of the control plane, by name. One line each. */

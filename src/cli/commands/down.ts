@@ -110,7 +110,7 @@ async function looksLikeOurs(directory: string): Promise<boolean> {
   const { readdir } = await import('node:fs/promises')
   const names = await readdir(directory).catch(() => [])
   const ours =
-    /^(pki|store(\.before-.*|\.restoring)?|(settings|join|server|network)\.json|admin\.kubeconfig|(server|audit)\.log(\.1)?|(control|api|egress)\.sock|nodes)$/
+    /^(pki|store(\.before-.*|\.restoring)?|(settings|join|server|network)\.json|admin\.kubeconfig|(server|audit)\.log(\.1)?|(control|api|egress)\.sock|nodes|volumes)$/
   return names.every((name) => ours.test(name))
 }
 

@@ -9,7 +9,7 @@ import { type Controller, type ControllerContext, type ReconcileResult, watch } 
 import { classOf } from './annotations.ts'
 import { BindingWriter } from './binding.ts'
 import { ClaimSync } from './claim.ts'
-import { LOCAL_PATH_PROVISIONER, localPathClass, localPathProvisioner } from './local-path.ts'
+import { LOCAL_PATH_PROVISIONER, type LocalPathOptions, localPathClass, localPathProvisioner } from './local-path.ts'
 import type { VolumeProvisioner } from './provisioner.ts'
 import { Provisioning } from './provisioning.ts'
 import { VolumeSync } from './volume.ts'
@@ -33,7 +33,7 @@ const claimIndexes = {
 
 /** Brings claims and volumes together, makes volumes where a class says how, and takes back those that are left. */
 export function persistentVolumeBinderController(
-  context: ControllerContext & PersistentVolumeBinderOptions,
+  context: ControllerContext & PersistentVolumeBinderOptions & LocalPathOptions,
 ): Controller {
   const { client, informers } = context
   const volumes = informers.informer(persistentVolumeKind, { indexes: volumeIndexes })

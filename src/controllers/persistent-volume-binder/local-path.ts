@@ -14,6 +14,11 @@ const NAMESPACE = 'kube-system'
 const IMAGE = 'sampan.local/host'
 const DEADLINE_SECONDS = 600
 
+export interface LocalPathOptions {
+  /** Where the directories are, on every node, unless a class says otherwise. */
+  readonly volumesDirectory?: string
+}
+
 /** The class that a cluster begins with: a directory on the node of the first pod. */
 export const localPathClass: StorageClass = {
   metadata: { name: 'local-path', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
@@ -24,14 +29,15 @@ export const localPathClass: StorageClass = {
 }
 
 /** A directory per volume; the kubelet makes it when the first pod mounts it, and a pod on that node removes it. */
-export function localPathProvisioner({ client, informers }: ControllerContext): VolumeProvisioner {
+export function localPathProvisioner(context: ControllerContext & LocalPathOptions): VolumeProvisioner {
+  const { client, informers, volumesDirectory = DEFAULT_DIRECTORY } = context
   const nodes = informers.informer(nodeKind)
   const pods = client.resource(podKind).namespace(NAMESPACE)
 
   return {
     name: LOCAL_PATH_PROVISIONER,
     async provision({ name, claim, storageClass, node }) {
-      const directory = storageClass.parameters?.path ?? DEFAULT_DIRECTORY
+      const directory = storageClass.parameters?.path ?? volumesDirectory
       const path = `${directory}/${name}_${claim.metadata.namespace}_${claim.metadata.name}`
       const matchExpressions = [{ key: HOSTNAME, operator: 'In', values: [node ?? ''] }]
       return {
