@@ -62,7 +62,8 @@ async function writeRanges(dataDir: string, ranges: NetworkRanges): Promise<void
   await writeFileAtomically(fileOf(dataDir), `${JSON.stringify(ranges)}\n`)
 }
 
-async function rangesOf(dataDir: string): Promise<NetworkRanges | undefined> {
+/** What was chosen before. */
+export async function rangesOf(dataDir: string): Promise<NetworkRanges | undefined> {
   const text = await readFile(fileOf(dataDir), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : (JSON.parse(text) as NetworkRanges)
 }

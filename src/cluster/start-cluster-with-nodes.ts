@@ -8,7 +8,7 @@ import { KubeletMetrics } from './kubelet-metrics.ts'
 import { openToMachines, reachedAt } from './listen-places.ts'
 import { LocalNodes } from './local-nodes.ts'
 import { MachineNode } from './machine-node.ts'
-import { type NetworkRanges, networkRanges, rangesIn, USUAL_RANGES } from './network-ranges.ts'
+import { type NetworkRanges, networkRanges, rangesIn, rangesOf, USUAL_RANGES } from './network-ranges.ts'
 import type { NodeConfiguration } from './node-configuration.ts'
 import { publishClusterInfo } from './publish-cluster-info.ts'
 import { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'
@@ -42,6 +42,7 @@ export interface RealNodesOptions {
 const KUBELET_CLIENT = 'kube-apiserver-kubelet-client'
 /** By custom DNS has the tenth address of the range of Services. */
 const DNS_OFFSET = 10n
+
 /** A control plane in this process, and nodes that run real pods, each in a process and a network of its own. */
 export async function startClusterWithNodes(
   options: ClusterOptions & { readonly dataDir: string },
@@ -51,7 +52,7 @@ export async function startClusterWithNodes(
   const { count, machine, rootless = false, runtime = 'builtin' } = real
   // Several machines, and several API servers on one etcd, have to know the same ranges.
   const isAlone = !machine && options.store?.type !== 'etcd'
-  const ranges = isAlone ? await networkRanges(dataDir, real.linux) : USUAL_RANGES
+  const ranges = isAlone ? await networkRanges(dataDir, real.linux) : ((await rangesOf(dataDir)) ?? USUAL_RANGES)
   const [clusterCidrs, serviceCidrs] = [[ranges.pods], [ranges.services]]
   const configuration: NodeConfiguration = {
     clusterCidrs,
