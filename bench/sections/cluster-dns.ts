@@ -29,6 +29,7 @@ export const clusterDnsSection: Section = {
       servers.push(await dnsmasq(folder, names), await unbound(folder, names))
       const go = await miekgDns(folder, names)
       if (go) servers.push(go)
+      else console.log('no Go server beside: apt-get install golang-go golang-github-miekg-dns-dev')
       await pause(1000)
       return [
         ...(await compare(
