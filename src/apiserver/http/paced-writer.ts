@@ -5,8 +5,9 @@ import { Turns } from './turns.ts'
 export const PIECE_BYTES = 256 * 1024
 /** Encrypting a megabyte is a matter of milliseconds, as are the few requests that are begun in a turn. */
 const PIECES_PER_TURN = 4
-/** Up to this size chunks are copied into one, as the objects of a list are. */
+/** Up to this size chunks are copied into one, as the objects of a list are; a few are not worth the memory. */
 const SMALL_BYTES = 16 * 1024
+const FEW = 8
 
 /** There is one event loop, and so one order, for what all connections have to send. */
 const turns = new Turns(PIECES_PER_TURN)
@@ -93,11 +94,12 @@ export class PacedWriter {
   #nextPiece(): Buffer[] {
     const piece: Buffer[] = []
     const small = new Gathered(this.#gathered)
+    const gathersUpTo = this.#queue.length - this.#at > FEW ? SMALL_BYTES : 0
     let room = PIECE_BYTES
     while (room > 0 && this.#at < this.#queue.length) {
       const chunk = this.#queue[this.#at]!
       const size = Math.min(room, chunk.length)
-      if (size <= SMALL_BYTES) small.add(chunk, size)
+      if (size <= gathersUpTo) small.add(chunk, size)
       else piece.push(...small.take(), chunk.subarray(0, size))
       if (chunk.length <= room) this.#at++
       else this.#queue[this.#at] = chunk.subarray(room)
