@@ -24,6 +24,7 @@ export interface SpliceCalls {
       | 'epoll_wait'
       | 'recv'
       | 'recvmmsg'
+      | 'usleep'
       | 'sendmmsg'
       | 'send'
       | 'read'
@@ -53,6 +54,7 @@ export function spliceCalls(koffi: typeof Koffi): SpliceCalls {
     epoll_ctl: 'int epoll_ctl(int, int, int, uintptr_t)',
     epoll_wait: 'int epoll_wait(int, uintptr_t, int, int)',
     recv: 'int64_t recv(int, uintptr_t, uint64_t, int)',
+    usleep: 'int usleep(uint32_t)',
     recvmmsg: 'int recvmmsg(int, uintptr_t, uint32_t, int, uintptr_t)',
     sendmmsg: 'int sendmmsg(int, uintptr_t, uint32_t, int)',
     send: 'int64_t send(int, uintptr_t, uint64_t, int)',
