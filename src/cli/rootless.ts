@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { socketPath } from '../base/socket-path.ts'
-import { networkRanges, rangesIn, USUAL_RANGES } from '../cluster/network-ranges.ts'
+import { networkRanges, rangesIn } from '../cluster/network-ranges.ts'
 import { NODE_NETWORKS } from '../cluster/node-networks.ts'
 import { kernelLinux } from '../linux/kernel-linux.ts'
 import { spawnInUserNamespace, UserNamespaceForbidden } from '../linux/user-namespace.ts'
@@ -67,8 +67,7 @@ export async function serveFromOutside(settings: ServerSettings, log: Logger, en
 export async function serveInside(settings: ServerSettings, log: Logger): Promise<ServingCluster> {
   const path = apiSocketPath(settings.instance)
   const linux = kernelLinux()
-  const isShared = settings.store.startsWith('etcd')
-  const ranges = isShared ? USUAL_RANGES : await networkRanges(settings.instance.dataDir, linux)
+  const ranges = await networkRanges(settings.instance.dataDir, linux, settings.store.startsWith('etcd'))
   const egress = await startEgress({
     linux,
     path: egressSocketPath(settings.instance),

@@ -39,11 +39,13 @@ const fileOf = (dataDir: string) => join(dataDir, 'network.json')
 
 /**
  * The ranges of the cluster in a data directory. They are chosen once: the first that meet neither what this machine routes
- * elsewhere nor another cluster beside this one, so that each is reached by its own addresses, by its API server too.
+ * elsewhere nor another cluster beside this one, so that each is reached by its own addresses, by its API server too. Several
+ * machines, and several API servers on one etcd, have to know the same ranges: there nothing is chosen (`isShared`).
  */
-export async function networkRanges(dataDir: string, linux: Linux): Promise<NetworkRanges> {
+export async function networkRanges(dataDir: string, linux: Linux, isShared: boolean): Promise<NetworkRanges> {
   const known = await rangesOf(dataDir)
   if (known) return known
+  if (isShared) return USUAL_RANGES
   const ranges = existsSync(storeDirectory(dataDir)) ? USUAL_RANGES : await freeRanges(dataDir, linux)
   await writeRanges(dataDir, ranges)
   return ranges
@@ -62,8 +64,7 @@ async function writeRanges(dataDir: string, ranges: NetworkRanges): Promise<void
   await writeFileAtomically(fileOf(dataDir), `${JSON.stringify(ranges)}\n`)
 }
 
-/** What was chosen before. */
-export async function rangesOf(dataDir: string): Promise<NetworkRanges | undefined> {
+async function rangesOf(dataDir: string): Promise<NetworkRanges | undefined> {
   const text = await readFile(fileOf(dataDir), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : (JSON.parse(text) as NetworkRanges)
 }
@@ -88,8 +89,8 @@ async function besides(dataDir: string): Promise<string[]> {
   return others.flatMap((ranges) => (ranges ? rangesIn(ranges) : []))
 }
 
-/** The default route is everywhere. */
-function overlap(cidr: string, other: string): boolean {
+/** The default route is everywhere, and meets nothing. */
+export function overlap(cidr: string, other: string): boolean {
   const range = parseCIDR(other)
   return range !== undefined && range.prefixLength > 0 && cidrsOverlap(range, parseCIDR(cidr)!)
 }

@@ -8,7 +8,7 @@ import { KubeletMetrics } from './kubelet-metrics.ts'
 import { openToMachines, reachedAt } from './listen-places.ts'
 import { LocalNodes } from './local-nodes.ts'
 import { MachineNode } from './machine-node.ts'
-import { type NetworkRanges, networkRanges, rangesIn, rangesOf, USUAL_RANGES } from './network-ranges.ts'
+import { type NetworkRanges, networkRanges, rangesIn } from './network-ranges.ts'
 import type { NodeConfiguration } from './node-configuration.ts'
 import { publishClusterInfo } from './publish-cluster-info.ts'
 import { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'
@@ -50,9 +50,8 @@ export async function startClusterWithNodes(
 ): Promise<Cluster> {
   const { clock = systemClock, log = silentLogger, dataDir } = options
   const { count, machine, rootless = false, runtime = 'builtin' } = real
-  // Several machines, and several API servers on one etcd, have to know the same ranges.
-  const isAlone = !machine && options.store?.type !== 'etcd'
-  const ranges = isAlone ? await networkRanges(dataDir, real.linux) : ((await rangesOf(dataDir)) ?? USUAL_RANGES)
+  const isShared = machine !== undefined || options.store?.type === 'etcd'
+  const ranges = await networkRanges(dataDir, real.linux, isShared)
   const [clusterCidrs, serviceCidrs] = [[ranges.pods], [ranges.services]]
   const configuration: NodeConfiguration = {
     clusterCidrs,

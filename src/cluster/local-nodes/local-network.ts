@@ -13,6 +13,7 @@ import { encodeValue, encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Route, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
+import { overlap } from '../network-ranges.ts'
 import { NODE_NETWORKS } from '../node-networks.ts'
 
 export interface LocalNetworkOptions {
@@ -199,8 +200,7 @@ const bridgeName = (id: string) => `sampan-${id}`.slice(0, 15)
 
 function freeSubnet(network: Rtnetlink): string {
   const texts = [...network.addresses().map(({ address }) => address), ...network.routes().map((r) => r.destination)]
-  const taken = texts.map((text) => parseCIDR(text)).filter((range) => range && range.prefixLength > 0)
-  const free = CANDIDATES.find((candidate) => !taken.some((range) => cidrsOverlap(range!, parseCIDR(candidate)!)))
+  const free = CANDIDATES.find((candidate) => !texts.some((text) => overlap(candidate, text)))
   if (!free) throw new Error(`no free network in ${NODE_NETWORKS} for the nodes: remove unused ones`)
   return free
 }

@@ -1,6 +1,6 @@
-import { cidrsOverlap, parseCIDR } from '../../base/ip-address.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { JoinError } from '../join-error.ts'
+import { overlap } from '../network-ranges.ts'
 import type { NodeConfiguration } from '../node-configuration.ts'
 
 /** The bridge of a node's pods, by the name that most pod networks give it. */
@@ -26,7 +26,7 @@ export function assertNetworkFree(linux: Linux, { clusterCidrs, serviceCidrs }: 
     [serviceCidrs, 'Services'],
   ] as const) {
     for (const cidr of cidrs) {
-      const found = known.find(({ range }) => overlaps(range, cidr))
+      const found = known.find(({ range }) => overlap(cidr, range))
       if (!found) continue
       const link = found.link === undefined ? '' : ` on ${links.get(found.link)}`
       throw new JoinError(`${cidr}, where ${whose} of the cluster have their addresses, meets ${found.range}${link}`, [
@@ -34,10 +34,4 @@ export function assertNetworkFree(linux: Linux, { clusterCidrs, serviceCidrs }: 
       ])
     }
   }
-}
-
-/** The default route is everywhere. */
-function overlaps(text: string, cidr: string): boolean {
-  const [range, wanted] = [parseCIDR(text), parseCIDR(cidr)]
-  return range !== undefined && wanted !== undefined && range.prefixLength > 0 && cidrsOverlap(range, wanted)
 }
