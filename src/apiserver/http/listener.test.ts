@@ -35,3 +35,25 @@ it('takes URLs as long as the arguments of exec may be', async () => {
   expect(await text(response)).toBe(path)
   await listener[Symbol.asyncDispose]()
 })
+
+it('large answers to many at once do not get mixed up', async () => {
+  const listener = await startListener((exchange) => void exchange.send(200, {}, largeBody(exchange.url)))
+  const clients = Array.from({ length: 12 }, () =>
+    connectHttp2(`https://${HOST}:${listener.port}`, {
+      rejectUnauthorized: false,
+      settings: { initialWindowSize: 8 << 20 },
+    }),
+  )
+  for (const client of clients) client.once('connect', () => client.setLocalWindowSize(1 << 30))
+  const answers = clients.map(async (client, i) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of client.request({ ':path': `/${i}` })) chunks.push(chunk as Buffer)
+    client.close()
+    return Buffer.concat(chunks).equals(largeBody(`/${i}`))
+  })
+  expect(await Promise.all(answers)).toEqual(clients.map(() => true))
+  await listener[Symbol.asyncDispose]()
+})
+
+/** Larger than sockets take at once, and another one for each path. */
+const largeBody = (path: string) => Buffer.alloc(6 << 20, `${path} `)

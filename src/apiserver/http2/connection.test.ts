@@ -53,6 +53,21 @@ describe('with the client of Node', () => {
       expect([headers.path, body.equals(bodies[i]!)]).toEqual([`/${i}`, true])
   })
 
+  it('large answers to many at once do not get mixed up, also where nothing encrypts them at once', async () => {
+    const pieceOf = (path: string) => Buffer.alloc(200_000, `${path} `)
+    await using server = await serve((stream) => {
+      const piece = pieceOf(stream.headers[':path']!)
+      stream.respond(200, {})
+      const write = (left: number): void => (left === 0 ? stream.end() : stream.write(piece, () => write(left - 1)))
+      write(40)
+    })
+    const clients = Array.from({ length: 12 }, () => server.client({ settings: { initialWindowSize: 8 << 20 } }))
+    for (const client of clients) client.once('connect', () => client.setLocalWindowSize(1 << 30))
+    const answers = await Promise.all(clients.map((client, i) => ask(client, { ':path': `/${i}` })))
+    const isWhole = ({ body }: Answer, i: number) => body.equals(Buffer.concat(Array(40).fill(pieceOf(`/${i}`))))
+    expect(answers.map(isWhole)).toEqual(clients.map(() => true))
+  })
+
   it('a client with small windows and large frames gets all of it, in order', async () => {
     await using server = await serve(echo)
     for (const settings of [{ initialWindowSize: 777 }, { initialWindowSize: 3_000_000, maxFrameSize: 1_000_000 }]) {

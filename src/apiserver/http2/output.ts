@@ -98,7 +98,8 @@ export class Output {
     }
     if (parts.length === 1) socket.write(parts[0]!, written)
     else if (bytes <= JOINED_BYTES) socket.write(Buffer.concat(parts, bytes), written)
-    else if (this.#inFlight === bytes && bytes <= SCRATCH_BYTES) socket.write(gather(parts), written)
+    else if (socket.encrypted && this.#inFlight === bytes && bytes <= SCRATCH_BYTES)
+      socket.write(gather(parts), written)
     else writeTogether(socket, parts, written)
   }
 }
