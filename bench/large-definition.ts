@@ -4,7 +4,7 @@ import type {
   JSONSchemaProps,
 } from '../src/api/generated/apiextensions-v1.ts'
 import type { Json, JsonObject } from '../src/api/meta/object.ts'
-import { openApiData } from '../src/apiserver/openapi/openapi-data.ts'
+import { openApiData } from '../src/openapi/openapi-data.ts'
 
 /** What real generators write for a quantity. */
 const QUANTITY = {

@@ -12,7 +12,7 @@ import { local, ROOT, run, step } from './steps.mjs'
 const LIBRARIES = ['src/cluster/index.ts', 'src/testing/index.ts']
 const EXECUTABLES = ['src/bin/sampan.ts', 'src/bin/sampan-server.ts', 'src/bin/sampan-node.ts']
 /** What tools/generate writes: if it is gone, an unchanged hash means nothing. */
-const GENERATED = ['src/api/generated', 'src/apiserver/openapi/generated', 'src/apiserver/protobuf/generated']
+const GENERATED = ['src/api/generated', 'src/openapi/generated', 'src/api/protobuf/generated']
 const STAMPS = path.join(ROOT, '.cache', 'build')
 
 const at = (file) => path.join(ROOT, file)

@@ -20,11 +20,11 @@ mkdirSync(apiDirectory, { recursive: true })
 for (const [file, text] of renderTypes(definitions)) writeFileSync(join(apiDirectory, file), text)
 writeFileSync(join(apiDirectory, 'schemas.ts'), renderSchemas(definitions))
 
-const openApiDirectory = join(root, 'src/apiserver/openapi/generated')
+const openApiDirectory = join(root, 'src/openapi/generated')
 mkdirSync(openApiDirectory, { recursive: true })
 writeFileSync(join(openApiDirectory, 'openapi-data.ts'), renderOpenApiData(definitions, swagger))
 
-const protobufDirectory = join(root, 'src/apiserver/protobuf/generated')
+const protobufDirectory = join(root, 'src/api/protobuf/generated')
 mkdirSync(protobufDirectory, { recursive: true })
 writeFileSync(
   join(protobufDirectory, 'messages.ts'),

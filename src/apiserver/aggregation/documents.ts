@@ -1,5 +1,5 @@
+import type { RemoteOpenApi } from '../../openapi/openapi.ts'
 import type { RemoteGroups } from '../discovery/discovery.ts'
-import type { RemoteOpenApi } from '../openapi/openapi.ts'
 import { groupPriorityOf, versionPriorityOf } from './priorities.ts'
 import { aggregatedResources, mergeV2 } from './remote-documents.ts'
 import type { RemoteServices } from './remote-service.ts'

@@ -1,11 +1,11 @@
 import { loadRe2 } from '../../base/re2.ts'
-import { CelCompileError, compileCel, kubernetesLibrary } from '../cel/compile.ts'
-import type { Expression } from '../cel/expression.ts'
-import { unescapeField } from '../cel/field-names.ts'
-import { Budget } from '../cel/library.ts'
-import { parse } from '../cel/parser.ts'
-import { type CelType, DYN, listOf, mapOf, objectOf, STRING } from '../cel/types.ts'
-import type { CelValue } from '../cel/values.ts'
+import { CelCompileError, compileCel, kubernetesLibrary } from '../../cel/compile.ts'
+import type { Expression } from '../../cel/expression.ts'
+import { unescapeField } from '../../cel/field-names.ts'
+import { Budget } from '../../cel/library.ts'
+import { parse } from '../../cel/parser.ts'
+import { type CelType, DYN, listOf, mapOf, objectOf, STRING } from '../../cel/types.ts'
+import type { CelValue } from '../../cel/values.ts'
 import type { UserInfo } from '../identity.ts'
 
 export type Claims = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { CelError, type CelValue } from '../cel/values.ts'
+import { CelError, type CelValue } from '../../cel/values.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import type { ClaimCompiler, ClaimExpression, Claims } from './claim-expressions.ts'
 import type { JwtConfiguration, PrefixedClaimOrExpression, ValidationExpression } from './configuration.ts'

@@ -1,9 +1,9 @@
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/apiextensions-v1.ts'
 import type { Re2 } from '../../base/re2.ts'
-import { CelCompileError, type CelOptions, type CompiledCel, compileCel, kubernetesLibrary } from '../cel/compile.ts'
-import type { Sized } from '../cel/cost/sizes.ts'
-import type { Library } from '../cel/library.ts'
-import { type CelType, optionalOf } from '../cel/types.ts'
+import { CelCompileError, type CelOptions, type CompiledCel, compileCel, kubernetesLibrary } from '../../cel/compile.ts'
+import type { Library } from '../../cel/library.ts'
+import type { Sized } from '../../cel/sizes.ts'
+import { type CelType, optionalOf } from '../../cel/types.ts'
 import { celTypeOf } from './cel-schema.ts'
 import { fieldNames, parseJsonPath } from './json-path.ts'
 

@@ -1,5 +1,5 @@
 import type { JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
-import { parseDuration, parseTimestamp } from '../cel/functions/conversions.ts'
+import { parseDuration, parseTimestamp } from '../../cel/parse-time.ts'
 import {
   BOOL,
   BYTES,
@@ -13,8 +13,8 @@ import {
   objectOf,
   STRING,
   TIMESTAMP,
-} from '../cel/types.ts'
-import { type CelMap, type CelValue, Duration, fromJson } from '../cel/values.ts'
+} from '../../cel/types.ts'
+import { type CelMap, type CelValue, Duration, fromJson } from '../../cel/values.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import type { JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
-import type { Sized } from '../cel/cost/sizes.ts'
+import type { Sized } from '../../cel/sizes.ts'
 import { escapeField } from './cel-schema.ts'
 
 /** The largest request of Kubernetes, whatever a server accepts: costs may not depend on that. */

@@ -1,7 +1,7 @@
 import type { JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
 import { type FieldError, forbidden } from '../../api/meta/field-error.ts'
 import type { FieldPath } from '../../api/meta/field-path.ts'
-import { plus, times } from '../cel/cost/sizes.ts'
+import { plus, times } from '../../cel/sizes.ts'
 import { MAX_REQUEST_BYTES, type SchemaSize } from './cel-sizes.ts'
 
 const RULE_LIMIT = 10_000_000

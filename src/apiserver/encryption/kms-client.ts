@@ -1,5 +1,16 @@
 import type { Clock } from '../../base/clock.ts'
-import { annotationsOf, bytesOf, type EncryptedKey, readFields, textOf, writeFields } from './kms-messages.ts'
+import type { MessageType } from '../../protobuf/message.ts'
+import {
+  DecryptRequest,
+  DecryptResponse,
+  type EncryptedKey,
+  EncryptRequest,
+  EncryptResponse,
+  encryptedKey,
+  NO_BYTES,
+  StatusRequest,
+  StatusResponse,
+} from './kms-messages.ts'
 
 /** A KMS v2 plugin. */
 export interface KmsService extends Disposable {
@@ -9,38 +20,35 @@ export interface KmsService extends Disposable {
 }
 
 const SERVICE = '/v2.KeyManagementService'
-const asIs = (bytes: Buffer) => bytes
-
 /** Connects to a plugin at `unix:///path`. gRPC is loaded only here. */
 export async function dialKms(endpoint: string, timeoutMs: number, clock: Clock): Promise<KmsService> {
   const { Client, credentials } = await import('@grpc/grpc-js')
   const client = new Client(endpoint, credentials.createInsecure())
-  const call = (method: string, request: Buffer) =>
-    new Promise<Map<number, Buffer[]>>((resolve, reject) => {
-      const deadline = clock.now() + timeoutMs
-      client.makeUnaryRequest<Buffer, Buffer>(
+  const call = <Q, A>(method: string, request: MessageType<Q>, answer: MessageType<A>, value: Q) =>
+    new Promise<A>((resolve, reject) => {
+      client.makeUnaryRequest<Q, A>(
         `${SERVICE}/${method}`,
-        asIs,
-        asIs,
-        request,
-        { deadline },
-        (error, answer) => {
+        request.encode,
+        answer.decode,
+        value,
+        { deadline: clock.now() + timeoutMs },
+        (error, found) => {
           if (error) reject(new Error(`the KMS plugin at ${endpoint} failed: ${error.message}`))
-          else resolve(readFields(answer ?? Buffer.alloc(0)))
+          else resolve(found!)
         },
       )
     })
   return {
     async status() {
-      const fields = await call('Status', writeFields([]))
-      return { version: textOf(fields, 1), healthz: textOf(fields, 2), keyId: textOf(fields, 3) }
+      const { version = '', healthz = '', keyId = '' } = await call('Status', StatusRequest, StatusResponse, {})
+      return { version, healthz, keyId }
     },
-    async encrypt(plain, uid) {
-      const fields = await call('Encrypt', writeFields([plain, uid]))
-      return { ciphertext: bytesOf(fields, 1), keyId: textOf(fields, 2), annotations: annotationsOf(fields, 3) }
+    async encrypt(plaintext, uid) {
+      return encryptedKey(await call('Encrypt', EncryptRequest, EncryptResponse, { plaintext, uid }))
     },
     async decrypt({ ciphertext, keyId, annotations }, uid) {
-      return bytesOf(await call('Decrypt', writeFields([ciphertext, uid, keyId, annotations])), 1)
+      const request = { ciphertext, uid, keyId, annotations }
+      return (await call('Decrypt', DecryptRequest, DecryptResponse, request)).plaintext ?? NO_BYTES
     },
     [Symbol.dispose]: () => client.close(),
   }

@@ -1,5 +1,4 @@
-import { WireReader } from '../protobuf/wire-reader.ts'
-import { WireWriter } from '../protobuf/wire-writer.ts'
+import { bytes, bytesMap, type MessageOf, message, text } from '../../protobuf/message.ts'
 
 /** The messages of the gRPC service `v2.KeyManagementService` (k8s.io/kms/apis/v2). */
 
@@ -11,61 +10,27 @@ export interface EncryptedKey {
   readonly annotations: Annotations
 }
 
-type Field = string | Buffer | Annotations | undefined
+export const StatusRequest = message({})
+export const StatusResponse = message({ version: text(1), healthz: text(2), keyId: text(3) })
 
-/** Fields from 1 on, in order; writers fill from the back. */
-export function writeFields(fields: readonly Field[]): Buffer {
-  const writer = new WireWriter(256)
-  for (let i = fields.length - 1; i >= 0; i--) {
-    const value = fields[i]
-    if (value === undefined || value === '') continue
-    if (typeof value === 'string') writer.text(i + 1, value)
-    else if (Buffer.isBuffer(value)) writer.bytes(i + 1, value)
-    else for (const [key, one] of Object.entries(value as Annotations)) writeEntry(writer, i + 1, key, one)
-  }
-  return writer.take()
-}
+export const EncryptRequest = message({ plaintext: bytes(1), uid: text(2) })
+const ENCRYPTED_KEY = { ciphertext: bytes(1), keyId: text(2), annotations: bytesMap(3) }
+export const EncryptResponse = message(ENCRYPTED_KEY)
 
-function writeEntry(writer: WireWriter, field: number, key: string, value: Buffer): void {
-  const start = writer.written
-  writer.bytes(2, value)
-  writer.text(1, key)
-  writer.closeBytes(field, start)
-}
+export const DecryptRequest = message({ ciphertext: bytes(1), uid: text(2), keyId: text(3), annotations: bytesMap(4) })
+export const DecryptResponse = message({ plaintext: bytes(1) })
 
-/** All fields that hold bytes, by number, in order. */
-export function readFields(bytes: Buffer): Map<number, Buffer[]> {
-  const reader = new WireReader(bytes)
-  const fields = new Map<number, Buffer[]>()
-  while (reader.at < bytes.length) {
-    const tag = reader.size()
-    if ((tag & 7) !== 2) {
-      reader.skip(tag & 7, bytes.length)
-      continue
-    }
-    const value = reader.bytes(bytes.length)
-    fields.set(tag >>> 3, [...(fields.get(tag >>> 3) ?? []), value])
-  }
-  return fields
-}
+export const NO_BYTES = Buffer.alloc(0)
 
-const NOTHING = Buffer.alloc(0)
-export const bytesOf = (fields: Map<number, Buffer[]>, field: number) => fields.get(field)?.at(-1) ?? NOTHING
-export const textOf = (fields: Map<number, Buffer[]>, field: number) => bytesOf(fields, field).toString()
+/** Fills in the fields that the message left out. */
+export const encryptedKey = (found: MessageOf<typeof ENCRYPTED_KEY>): EncryptedKey => ({
+  ciphertext: found.ciphertext ?? NO_BYTES,
+  keyId: found.keyId ?? '',
+  annotations: found.annotations ?? {},
+})
 
-export function annotationsOf(fields: Map<number, Buffer[]>, field: number): Annotations {
-  const entries = (fields.get(field) ?? []).map((bytes) => {
-    const entry = readFields(bytes)
-    return [textOf(entry, 1), bytesOf(entry, 2)] as const
-  })
-  return Object.fromEntries(entries)
-}
-
-/** What stands in front of a value: the data key as the service encrypted it. */
+/** The header in front of an encrypted value: the data key as the service encrypted it. */
 export const EncryptedDek = {
-  encode: ({ ciphertext, keyId, annotations }: EncryptedKey) => writeFields([ciphertext, keyId, annotations]),
-  decode(bytes: Buffer): EncryptedKey {
-    const fields = readFields(bytes)
-    return { ciphertext: bytesOf(fields, 1), keyId: textOf(fields, 2), annotations: annotationsOf(fields, 3) }
-  },
+  encode: (key: EncryptedKey) => EncryptResponse.encode(key),
+  decode: (header: Buffer) => encryptedKey(EncryptResponse.decode(header)),
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { VirtualClock } from '../../base/virtual-clock.ts'
 import { dialKms } from './kms-client.ts'
-import { bytesOf, readFields, textOf, writeFields } from './kms-messages.ts'
+import { DecryptRequest, DecryptResponse, EncryptRequest, EncryptResponse, StatusResponse } from './kms-messages.ts'
 import { kmsV2 } from './kms-v2.ts'
 
 /** A plugin whose keys only turn bits over, each its own. */
@@ -34,18 +34,19 @@ class Plugin {
       {
         Status: (_: Call, answer: Answer) => {
           this.calls.push('status')
-          answer(null, writeFields(['v2', 'ok', this.keyId]))
+          answer(null, StatusResponse.encode({ version: 'v2', healthz: 'ok', keyId: this.keyId }))
         },
         Encrypt: ({ request }: Call, answer: Answer) => {
           this.calls.push('encrypt')
-          const plain = bytesOf(readFields(request), 1)
-          answer(null, writeFields([flip(plain, this.keyId), this.keyId, { 'a.example.com': Buffer.from('note') }]))
+          const plain = EncryptRequest.decode(request).plaintext!
+          const annotations = { 'a.example.com': Buffer.from('note') }
+          answer(null, EncryptResponse.encode({ ciphertext: flip(plain, this.keyId), keyId: this.keyId, annotations }))
         },
         Decrypt: ({ request }: Call, answer: Answer) => {
           this.calls.push('decrypt')
-          const fields = readFields(request)
-          if (!fields.has(4)) return answer({ code: status.INVALID_ARGUMENT, details: 'no annotations' })
-          answer(null, writeFields([flip(bytesOf(fields, 1), textOf(fields, 3))]))
+          const { ciphertext, keyId, annotations } = DecryptRequest.decode(request)
+          if (!annotations) return answer({ code: status.INVALID_ARGUMENT, details: 'no annotations' })
+          answer(null, DecryptResponse.encode({ plaintext: flip(ciphertext!, keyId!) }))
         },
       },
     )

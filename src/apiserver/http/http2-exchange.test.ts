@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
-import type { Http2Stream } from '../http2/stream.ts'
-import { serve } from '../http2/testing.ts'
+import type { Http2Stream } from '../../http2/stream.ts'
+import { serve } from '../../http2/testing.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 
 /** Time for whatever was sent to come in before anybody reads it. */

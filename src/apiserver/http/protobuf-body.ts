@@ -1,6 +1,6 @@
 import type { Kind } from '../../api/kind.ts'
+import { encodeEvent, encodeList, encodeObject, encodeStored, joinItems } from '../../api/protobuf/encode.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
-import { encodeEvent, encodeList, encodeObject, encodeStored, joinItems } from '../protobuf/encode.ts'
 import type { Answer, ObjectPage } from '../registry/answer.ts'
 import { inVersion } from '../registry/representation.ts'
 import type { OpenWatch } from '../registry/watch.ts'

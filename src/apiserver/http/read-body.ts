@@ -1,6 +1,6 @@
 import { type ApiError, badRequest, requestTooLarge, timeout } from '../../api/meta/api-error.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { BodyReader } from '../http2/stream.ts'
+import type { BodyReader } from '../../http2/stream.ts'
 
 /** Larger bodies are refused: no object may be bigger than the store takes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024

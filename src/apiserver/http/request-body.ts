@@ -22,7 +22,7 @@ export async function requestBody(
   if (patchType || contentType === '' || contentType === JSON_TYPE)
     return { type: 'bytes', bytes, mediaType: JSON_TYPE }
   if (contentType !== PROTOBUF_TYPE || !hasProtobuf(kind)) throw unsupportedMediaType(writableTypes(kind))
-  const { decodeProtobuf } = await import('../protobuf/decode.ts')
+  const { decodeProtobuf } = await import('../../api/protobuf/decode.ts')
   return { type: 'decoded', decoded: decodeProtobuf(bytes, kindOfBody(kind, info)) }
 }
 

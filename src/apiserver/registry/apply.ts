@@ -2,7 +2,7 @@ import { ApiError, badRequest, conflict, MODIFIED_MESSAGE, objectNotFound } from
 import { required } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
-import { applyPatch } from '../patch/apply-patch.ts'
+import { applyPatch } from '../../patch/apply-patch.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
 import { createWith } from './create.ts'

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, KubernetesObject } from '../../api/meta/object.ts'
 import type { DecodedBody } from '../../api/schema/decode.ts'
-import { cloneJson } from '../patch/json-value.ts'
+import { cloneJson } from '../../patch/json-value.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceRequest } from './request.ts'
 

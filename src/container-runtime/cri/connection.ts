@@ -1,6 +1,6 @@
 import type { CallOptions, ClientReadableStream, Client as GrpcClient, ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../base/clock.ts'
-import type { MessageType } from '../../base/protobuf.ts'
+import type { MessageType } from '../../protobuf/message.ts'
 import { runtimeError } from './errors.ts'
 
 type Grpc = typeof import('@grpc/grpc-js')

@@ -1,5 +1,5 @@
 /** The calls of runtime.v1 that are used, and what goes with each. */
-import type { MessageType } from '../../base/protobuf.ts'
+import type { MessageType } from '../../protobuf/message.ts'
 import type { Method } from './connection.ts'
 import * as container from './messages/container.ts'
 import * as runtime from './messages/runtime.ts'

@@ -1,6 +1,6 @@
 import type { ClientDuplexStream, Client as GrpcClient, Metadata, ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../base/clock.ts'
-import type { MessageType } from '../../base/protobuf.ts'
+import type { MessageType } from '../../protobuf/message.ts'
 import { UnavailableError } from '../store.ts'
 import { WatchRequest, WatchResponse } from './messages.ts'
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadSync } from '@grpc/proto-loader'
 import { describe, expect, it } from 'vitest'
-import type { FieldTable, MessageType } from '../../base/protobuf.ts'
+import type { FieldTable, MessageType } from '../../protobuf/message.ts'
 import * as messages from './messages.ts'
 
 /** etcd's own descriptors, from the package that carries them. */

@@ -1,4 +1,4 @@
-import { bool, bytes, integer, many, message, one, text } from '../../base/protobuf.ts'
+import { bool, bytes, integer, many, message, one, text } from '../../protobuf/message.ts'
 
 /** The messages of etcd's v3 API that the store uses, with the fields it uses. */
 

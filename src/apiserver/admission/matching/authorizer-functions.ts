@@ -1,6 +1,6 @@
+import type { Functions } from '../../../cel/library.ts'
+import { CelError, type OpaqueValue } from '../../../cel/values.ts'
 import type { AccessAttributes, AccessDecision, Authorizer } from '../../authorization/authorizer.ts'
-import type { Functions } from '../../cel/library.ts'
-import { CelError, type OpaqueValue } from '../../cel/values.ts'
 import { serviceAccountIdentity, type UserInfo } from '../../identity.ts'
 
 const PACKAGE = 'kubernetes.authorization'

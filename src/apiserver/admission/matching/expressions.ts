@@ -5,10 +5,10 @@ import {
   type CompiledCel,
   compileCel,
   kubernetesLibrary,
-} from '../../cel/compile.ts'
-import { Budget, type Functions, type Library } from '../../cel/library.ts'
-import { BOOL, type CelType, DYN, listOf, mapOf, objectOf, STRING } from '../../cel/types.ts'
-import { CelBudgetError, CelError, type CelValue } from '../../cel/values.ts'
+} from '../../../cel/compile.ts'
+import { Budget, type Functions, type Library } from '../../../cel/library.ts'
+import { BOOL, type CelType, DYN, listOf, mapOf, objectOf, STRING } from '../../../cel/types.ts'
+import { CelBudgetError, CelError, type CelValue } from '../../../cel/values.ts'
 import { AUTHORIZER_TYPE, authorizerFunctions, DecisionPending } from './authorizer-functions.ts'
 
 const record = (name: string, fields: Readonly<Record<string, CelType>>) =>

@@ -1,8 +1,8 @@
 import type { Kind } from '../../../api/kind.ts'
 import type { Json, KubernetesObject } from '../../../api/meta/object.ts'
 import { getOrCreate } from '../../../base/get-or-create.ts'
+import { cloneJson } from '../../../patch/json-value.ts'
 import type { KindTable } from '../../kind-table.ts'
-import { cloneJson } from '../../patch/json-value.ts'
 import { setTypeMeta } from '../../registry/object-meta.ts'
 import { CachedObject } from '../../watch-cache/cached-object.ts'
 

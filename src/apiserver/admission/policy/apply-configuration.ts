@@ -1,9 +1,9 @@
 import type { Json, JsonObject, KubernetesObject } from '../../../api/meta/object.ts'
 import type { Schema } from '../../../api/schema/schema.ts'
-import { appliedFieldsOf } from '../../patch/applied-fields.ts'
-import { mergeConfiguration } from '../../patch/apply-merge.ts'
-import { cloneJson, isObject } from '../../patch/json-value.ts'
-import { fieldShape, type MergeShape, objectShapeOf } from '../../patch/merge-shape.ts'
+import { appliedFieldsOf } from '../../../patch/applied-fields.ts'
+import { mergeConfiguration } from '../../../patch/apply-merge.ts'
+import { cloneJson, isObject } from '../../../patch/json-value.ts'
+import { fieldShape, type MergeShape, objectShapeOf } from '../../../patch/merge-shape.ts'
 
 /** Why a mutation cannot be applied. */
 export class MutationProblem extends Error {}

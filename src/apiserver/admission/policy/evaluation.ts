@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../../api/meta/object.ts'
-import type { CelVariables } from '../../cel/compile.ts'
-import { type CelValue, fromJson } from '../../cel/values.ts'
+import type { CelVariables } from '../../../cel/compile.ts'
+import { type CelValue, fromJson } from '../../../cel/values.ts'
 import { Activation } from '../matching/activation.ts'
 import {
   type CostLimit,

@@ -1,6 +1,6 @@
 import type { Schema } from '../../../api/schema/schema.ts'
-import { unescapeField } from '../../cel/field-names.ts'
-import { BOOL, type CelType, DOUBLE, DYN, INT, listOf, mapOf, objectOf, STRING } from '../../cel/types.ts'
+import { unescapeField } from '../../../cel/field-names.ts'
+import { BOOL, type CelType, DOUBLE, DYN, INT, listOf, mapOf, objectOf, STRING } from '../../../cel/types.ts'
 
 const types = new WeakMap<Schema, CelType>()
 

@@ -5,7 +5,7 @@ import type {
 } from '../../../api/generated/admissionregistration-v1.ts'
 import type { Kind } from '../../../api/kind.ts'
 import { apiVersionOf, parseApiVersion } from '../../../api/meta/object.ts'
-import type { CelType } from '../../cel/types.ts'
+import type { CelType } from '../../../cel/types.ts'
 import type { KindTable } from '../../kind-table.ts'
 import type { Expressions } from '../matching/expressions.ts'
 import { typeOfSchema } from './schema-type.ts'

@@ -1,5 +1,5 @@
 import type { ValidatingAdmissionPolicySpec, Validation } from '../../../api/generated/admissionregistration-v1.ts'
-import type { CelVariables } from '../../cel/compile.ts'
+import type { CelVariables } from '../../../cel/compile.ts'
 import { CostLimit, type Expressions, isCelFailure, type VariableTypes } from '../matching/expressions.ts'
 import { type Compiled, conditionsHold } from '../matching/match-conditions.ts'
 import type { AdmissionRequest } from '../plugin.ts'

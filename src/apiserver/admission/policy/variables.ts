@@ -1,7 +1,7 @@
 import type { Variable } from '../../../api/generated/admissionregistration-v1.ts'
-import type { CelVariables, CompiledCel } from '../../cel/compile.ts'
-import { type CelType, DYN, objectOf } from '../../cel/types.ts'
-import { CelError, type CelValue } from '../../cel/values.ts'
+import type { CelVariables, CompiledCel } from '../../../cel/compile.ts'
+import { type CelType, DYN, objectOf } from '../../../cel/types.ts'
+import { CelError, type CelValue } from '../../../cel/values.ts'
 import { type CostLimit, type Expressions, isCelFailure, type VariableTypes } from '../matching/expressions.ts'
 
 export interface CompiledVariables {

@@ -11,7 +11,7 @@ import {
   text,
   textMap,
   texts,
-} from '../../../base/protobuf.ts'
+} from '../../../protobuf/message.ts'
 import {
   IdMapping,
   Int64Value,

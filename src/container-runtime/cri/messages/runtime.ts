@@ -1,5 +1,16 @@
 /** The runtime as a whole, its images, figures and events, in the messages of runtime.v1, with the fields that are used. */
-import { bigInteger, bool, bytes, integer, many, message, one, text, textMap, texts } from '../../../base/protobuf.ts'
+import {
+  bigInteger,
+  bool,
+  bytes,
+  integer,
+  many,
+  message,
+  one,
+  text,
+  textMap,
+  texts,
+} from '../../../protobuf/message.ts'
 import { ImageSpec } from './container.ts'
 import { Int64Value, PodSandboxMetadata, PodSandboxStatus } from './sandbox.ts'
 

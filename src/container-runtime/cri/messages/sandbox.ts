@@ -10,7 +10,7 @@ import {
   text,
   textMap,
   texts,
-} from '../../../base/protobuf.ts'
+} from '../../../protobuf/message.ts'
 
 export const PROTOCOL = { TCP: 0, UDP: 1, SCTP: 2 } as const
 export const NAMESPACE_MODE = { POD: 0, CONTAINER: 1, NODE: 2 } as const
