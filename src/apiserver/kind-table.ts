@@ -1,17 +1,8 @@
 import type { Kind } from '../api/kind.ts'
 import type { ResourceRef } from '../api/meta/api-error.ts'
 import { getOrCreate } from '../base/get-or-create.ts'
-import type { StoredForm } from './registry/stored-form.ts'
-
-/** Where a kind's objects live: `/registry/pods`, `/registry/deployments.apps`. */
-export function storagePrefix(resource: { group: string; plural: string }): string {
-  return resource.group === '' ? `/registry/${resource.plural}/` : `/registry/${resource.plural}.${resource.group}/`
-}
-
-/** The key of an object below its prefix: `namespace/name`, or `name` where there are no namespaces. */
-export function objectKey(prefix: string, namespaced: boolean, namespace: string, name: string): string {
-  return namespaced ? `${prefix}${namespace}/${name}` : prefix + name
-}
+import type { StoredForm } from './objects/stored-form.ts'
+import { storagePrefix } from './watch-cache/storage-key.ts'
 
 export interface KindPlace {
   /** The version that is stored. */

@@ -1,8 +1,8 @@
 import type { Service } from '../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
 import type { Random } from '../base/random.ts'
-import { storagePrefix } from './kind-table.ts'
 import type { CacheFeed } from './watch-cache/cache-feed.ts'
+import { storagePrefix } from './watch-cache/storage-key.ts'
 
 export interface ServiceTarget {
   readonly namespace: string

@@ -3,17 +3,18 @@ import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Store } from '../store/store.ts'
 import type { AdmissionPlugin } from './admission/plugin.ts'
+import { roleEscalation } from './admission/role-escalation.ts'
+import { tokenSecrets } from './admission/token-secrets.ts'
 import { issuerDiscoveryPaths } from './authentication/issuer-discovery.ts'
 import { type Authentication, type AuthenticationOptions, startAuthentication } from './authentication/start.ts'
-import { tokenSecrets } from './authentication/token-secrets.ts'
 import { type Authorizer, authorize } from './authorization/authorizer.ts'
-import { rulesHeld } from './authorization/escalation.ts'
+import { rulesHeld } from './authorization/rbac/rules-held.ts'
 import { type AuthorizationOptions, startAuthorization } from './authorization/start.ts'
-import type { PathHandler } from './http/router.ts'
 import { reviewActions } from './registry/action/reviews.ts'
 import { tokenRequestAction } from './registry/action/token-request.ts'
 import type { Action } from './registry/actions.ts'
-import type { ResourceRequest } from './registry/request.ts'
+import type { PathTable } from './request/api-request.ts'
+import type { ResourceRequest } from './request/resource-request.ts'
 import type { CacheFeed } from './watch-cache/cache-feed.ts'
 
 export interface SecurityOptions {
@@ -33,7 +34,7 @@ export interface Security {
   readonly authorizer: Authorizer
   readonly admission: readonly AdmissionPlugin[]
   readonly actions: Readonly<Record<string, Action>>
-  readonly paths: (path: string) => PathHandler | undefined
+  readonly paths: PathTable
   /** A change that creates what it wanted to change needs the right to create, too. */
   mayCreate(request: ResourceRequest): void | Promise<void>
 }
@@ -41,16 +42,13 @@ export interface Security {
 export async function startSecurity(options: SecurityOptions, feed: CacheFeed, signal: AbortSignal): Promise<Security> {
   const { clock, random, log } = options
   const authentication = await startAuthentication({ feed, clock, random, log, signal }, options.authentication ?? {})
-  const { authorizer, index, escalation } = await startAuthorization(
-    { feed, clock, signal },
-    options.authorization ?? {},
-  )
+  const { authorizer, index } = await startAuthorization({ feed, clock, signal }, options.authorization ?? {})
   const { serviceAccounts, tokens } = authentication
   const rootCertificate = options.rootCertificate ?? (async () => undefined)
   return {
     authentication,
     authorizer,
-    admission: [escalation, tokenSecrets(serviceAccounts, feed, rootCertificate)],
+    admission: [roleEscalation(index, authorizer), tokenSecrets(serviceAccounts, feed, rootCertificate)],
     actions: {
       'create serviceaccounts/token': tokenRequestAction(serviceAccounts),
       ...reviewActions({

@@ -5,6 +5,7 @@ import { builtinKinds } from '../api/kinds/all.ts'
 import { clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-bundle.ts'
 import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
+import { KeyLock } from '../base/key-lock.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
@@ -35,35 +36,35 @@ import { encryptedStore } from './encryption/encrypted-store.ts'
 import { FlowControl } from './flow-control/flow-control.ts'
 import { keepFlowControlObjects } from './flow-control/keep-objects.ts'
 import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
-import { apiPaths } from './http/api-paths.ts'
-import { type HealthCheck, healthPaths } from './http/health.ts'
-import { HealthSlis } from './http/health-slis.ts'
-import { ListBodies } from './http/list-body.ts'
+import { apiPaths } from './handlers/api-paths.ts'
+import { type HealthCheck, healthPaths } from './handlers/health.ts'
+import { HealthSlis } from './handlers/health-slis.ts'
+import { ListBodies } from './handlers/list-body.ts'
+import type { ResourceHandlerContext } from './handlers/resource-handler.ts'
 import { type Listener, listen, type TlsOptions } from './http/listener.ts'
-import type { ResourceHandlerContext } from './http/resource-handler.ts'
 import { sendBody } from './http/respond.ts'
-import { type PathHandler, route } from './http/router.ts'
 import type { UserInfo } from './identity.ts'
 import { inProcessTransport } from './in-process.ts'
 import { KindTable } from './kind-table.ts'
 import type { KubeletConnector } from './kubelet-connector.ts'
 import { metricsActions } from './metrics-api/actions.ts'
 import { nodeMetricsKind, podMetricsKind } from './metrics-api/kinds.ts'
+import { startPipeline } from './pipeline.ts'
 import { Connections, type DialEndpoint, dialDirectly } from './proxy/connections.ts'
 import { bindPod, createBinding } from './registry/action/bind.ts'
 import { componentStatusActions } from './registry/action/component-statuses.ts'
 import { evictPod } from './registry/action/evict.ts'
 import { Actions } from './registry/actions.ts'
-import { encodeObject } from './registry/encoding.ts'
-import { KeyLock } from './registry/key-lock.ts'
 import type { Machinery } from './registry/machinery.ts'
 import { createServiceAllocator } from './registry/service/allocator.ts'
 import { keepServiceAllocationsRepaired } from './registry/service/repair.ts'
-import { RequestMetrics } from './request-metrics.ts'
+import type { PathHandler, PathTable } from './request/api-request.ts'
 import { resolveService } from './resolve-service.ts'
 import { type Security, type SecurityOptions, startSecurity } from './security.ts'
+import { RequestMetrics } from './stages/measure.ts'
 import { KUBERNETES_VERSION, versionInfo } from './version.ts'
 import { CacheFeed } from './watch-cache/cache-feed.ts'
+import { encodeObject } from './watch-cache/encoding.ts'
 import type { ResolveService } from './webhook-client/call-webhook.ts'
 
 export interface ApiServerOptions extends SecurityOptions {
@@ -156,7 +157,6 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       security.authorizer,
     )
   const { context, allocator } = resourceContext(options, feed, engines, security, extend)
-  const requestMetrics = new RequestMetrics(metrics, clock)
   const { advertise } = options
   const discovery = new Discovery(
     () => context.machinery.kinds.list(),
@@ -188,6 +188,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     ...context,
     auditor,
     log,
+    metrics: new RequestMetrics(metrics, clock),
     userRates: new UserRates(clock, options.rateLimit),
     flowControl: new FlowControl(clock, metrics, options.concurrency),
     delegate: (group: string, version: string) => aggregator.delegate(group, version),
@@ -215,9 +216,8 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     async listen({ host, port, tls }) {
       const authenticated = { ...router, authenticator: security.authentication.authenticator(tls.clientCa) }
       const proxyCa = options.authentication?.requestHeader?.ca
-      const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, clock, (exchange) => {
-        requestMetrics.observe(exchange, () => route(authenticated, exchange))
-      })
+      const serve = startPipeline(authenticated)
+      const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, clock, serve)
       listeners.push(listener)
       return listener
     },
@@ -338,16 +338,16 @@ const healthChecks = (store: Store): HealthCheck[] => [
   { name: 'etcd', isHealthy: async () => (await store.revision()) > 0 },
 ]
 
-function publicPaths(checks: readonly HealthCheck[]): (path: string) => PathHandler | undefined {
+function publicPaths(checks: readonly HealthCheck[]): PathTable {
   const health = healthPaths(checks)
   const version = Buffer.from(`${JSON.stringify(versionInfo(), null, 2)}\n`)
-  const sendVersion: PathHandler = (exchange) => sendBody(exchange, 200, 'application/json', version)
+  const sendVersion: PathHandler = ({ exchange }) => sendBody(exchange, 200, 'application/json', version)
   return (path) => (path === '/version' || path === '/version/' ? sendVersion : health(path))
 }
 
 const anyOf =
-  (...tables: ((path: string) => PathHandler | undefined)[]) =>
-  (path: string) => {
+  (...tables: PathTable[]): PathTable =>
+  (path) => {
     for (const table of tables) {
       const handler = table(path)
       if (handler) return handler

@@ -1,7 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { UserInfo } from '../identity.ts'
-import type { Allocation } from '../registry/allocation.ts'
+import type { Allocation } from '../objects/allocation.ts'
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 

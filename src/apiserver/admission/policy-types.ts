@@ -3,8 +3,8 @@ import { ApiError } from '../../api/meta/api-error.ts'
 import type { Logger } from '../../base/log.ts'
 import { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
-import { type FollowContext, follow } from '../authorization/follow.ts'
 import type { KindTable } from '../kind-table.ts'
+import { type FollowContext, follow } from '../watch-cache/follow.ts'
 
 const POLICIES = {
   group: 'admissionregistration.k8s.io',

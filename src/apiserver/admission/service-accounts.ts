@@ -1,7 +1,7 @@
 import type { ServiceAccount } from '../../api/generated/core-v1.ts'
 import type { Clock } from '../../base/clock.ts'
-import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { storagePrefix } from '../watch-cache/storage-key.ts'
 import { cacheLister } from './lister.ts'
 import { objectAppears } from './object-appears.ts'
 import type { ServiceAccounts } from './service-account.ts'

@@ -5,10 +5,10 @@ import { formatTime } from '../../api/meta/time.ts'
 import type { Logger } from '../../base/log.ts'
 import { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
-import { type FollowContext, follow } from '../authorization/follow.ts'
 import type { Exchange } from '../http/exchange.ts'
-import type { PathHandler } from '../http/router.ts'
 import type { UserInfo } from '../identity.ts'
+import type { PathHandler } from '../request/api-request.ts'
+import { type FollowContext, follow } from '../watch-cache/follow.ts'
 import { type Availability, checkAvailability } from './availability.ts'
 import { handOn } from './hand-on.ts'
 import { API_SERVICES, LocalServices } from './local-services.ts'
@@ -89,7 +89,7 @@ export class Aggregator implements AsyncDisposable {
     if (!prefix) return undefined
     const [group = '', version = '', ...more] = path.slice(prefix.length).replace(/\/$/, '').split('/')
     const delegated = more.length === 0 ? this.delegate(group, version) : undefined
-    return delegated && ((exchange, _, __, user) => delegated(exchange, user))
+    return delegated && (({ exchange, user }) => delegated(exchange, user))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

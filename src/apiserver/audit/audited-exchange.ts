@@ -5,13 +5,13 @@ import type { AuditedRequest } from './audited-request.ts'
 
 /** An exchange that tells what goes through it. */
 export class AuditedExchange implements Exchange {
-  readonly audit: AuditedRequest
+  readonly #audit: AuditedRequest
   readonly #inner: Exchange
   whenStarted: (() => void) | undefined = undefined
 
   constructor(inner: Exchange, audit: AuditedRequest) {
     this.#inner = inner
-    this.audit = audit
+    this.#audit = audit
     inner.answerHeaders = { 'audit-id': audit.id }
   }
 
@@ -48,7 +48,7 @@ export class AuditedExchange implements Exchange {
   }
 
   set answerHeaders(headers: Exchange['answerHeaders']) {
-    this.#inner.answerHeaders = { ...headers, 'audit-id': this.audit.id }
+    this.#inner.answerHeaders = { ...headers, 'audit-id': this.#audit.id }
   }
 
   get takeOver(): Exchange['takeOver'] {
@@ -56,7 +56,7 @@ export class AuditedExchange implements Exchange {
     return (
       takeOver &&
       (() => {
-        this.audit.responseStarted(101)
+        this.#audit.responseStarted(101)
         return takeOver()
       })
     )
@@ -64,24 +64,24 @@ export class AuditedExchange implements Exchange {
 
   async readBody(clock: Clock): Promise<Buffer> {
     const bytes = await this.#inner.readBody(clock)
-    this.audit.requestBody(bytes)
+    this.#audit.requestBody(bytes)
     return bytes
   }
 
   send(status: number, headers: ResponseHeaders, body: Buffer | readonly Buffer[]): void | Promise<void> {
-    this.audit.responseBody(status, headers, body)
+    this.#audit.responseBody(status, headers, body)
     return this.#inner.send(status, headers, body)
   }
 
   open(status: number, headers: ResponseHeaders): ResponseStream {
     const stream = this.#inner.open(status, headers)
-    this.audit.responseStarted(status)
+    this.#audit.responseStarted(status)
     return stream
   }
 
   relay(status: number, headers: ResponseHeaders): Writable {
     const out = this.#inner.relay(status, headers)
-    this.audit.responseStarted(status)
+    this.#audit.responseStarted(status)
     return out
   }
 }

@@ -7,8 +7,9 @@ import { MAGIC } from '../../api/protobuf/envelope.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { AccessDecision, Authorizer } from '../authorization/authorizer.ts'
 import type { ResponseHeaders } from '../http/exchange.ts'
-import type { RequestInfo } from '../http/request-info.ts'
 import { ANONYMOUS, type UserInfo } from '../identity.ts'
+import type { RequestAudit } from '../request/api-request.ts'
+import type { RequestInfo } from '../request/request-info.ts'
 import { type AuditEvent, auditUser, type ObjectReference } from './event.ts'
 import type { AuditAttributes, AuditDecision, Stage } from './policy.ts'
 
@@ -32,7 +33,7 @@ export interface AuditedSource {
 }
 
 /** What is written down of one request, from the moment that its sender is known. */
-export class AuditedRequest {
+export class AuditedRequest implements RequestAudit {
   readonly id: string
   readonly #context: AuditContext
   readonly #source: AuditedSource

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { resourceVerb } from '../flow-control/take-seats.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { parsePath, type RequestInfo, type ResourceInfo } from '../http/request-info.ts'
-import type { RouterContext } from '../http/router.ts'
 import type { UserInfo } from '../identity.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import type { ResourceInfo } from '../request/request-info.ts'
 import type { ResolveService } from '../webhook-client/call-webhook.ts'
 import { AuditedExchange } from './audited-exchange.ts'
 import { type AuditContext, AuditedRequest, type AuditedSource } from './audited-request.ts'
@@ -37,33 +36,12 @@ export class Auditor implements AsyncDisposable {
     this.#context = { clock, evaluate, write }
   }
 
-  /** Follows a request through the router. */
-  observe(
-    context: RouterContext,
-    exchange: Exchange,
-    run: (context: RouterContext, exchange: Exchange) => void | Promise<void>,
-  ): void | Promise<void> {
-    const { info, verb } = describe(exchange)
-    const audit = new AuditedRequest(this.#context, sourceOf(exchange), info, verb)
-    const observed: RouterContext = {
-      ...context,
-      authorizer: audit.noting(context.authorizer),
-      authenticator: {
-        authenticateToken: (token, audiences) => context.authenticator.authenticateToken(token, audiences),
-        authenticate(asked) {
-          const user = context.authenticator.authenticate(asked)
-          if (!(user instanceof Promise)) {
-            audit.identified(user)
-            return user
-          }
-          return user.then((late) => {
-            audit.identified(late)
-            return late
-          })
-        },
-      },
-    }
-    const outcome = run(observed, new AuditedExchange(exchange, audit))
+  /** Follows a request through the later stages. */
+  observe(request: ApiRequest, next: (request: ApiRequest) => void | Promise<void>): void | Promise<void> {
+    const audit = new AuditedRequest(this.#context, sourceOf(request.exchange), request.info, request.verb)
+    request.audit = audit
+    request.exchange = new AuditedExchange(request.exchange, audit)
+    const outcome = next(request)
     if (outcome) return outcome.finally(() => audit.complete())
     audit.complete()
   }
@@ -118,19 +96,4 @@ function sourceIps({ headers, socket }: Exchange): string[] {
   const before = typeof forwarded === 'string' ? forwarded.split(',').map((one) => one.trim()) : []
   const own = socket.remoteAddress
   return [...new Set([...before.filter((one) => one.length > 0 && one.length < 64), ...(own ? [own] : [])])]
-}
-
-function describe({ method, url }: Exchange): { info: RequestInfo; verb: string } {
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  try {
-    const info = parsePath(path)
-    return {
-      info,
-      verb: info.isResource ? resourceVerb(method, info, mark < 0 ? '' : url.slice(mark + 1)) : method.toLowerCase(),
-    }
-  } catch {
-    // A path that cannot be read is refused later; that is written down as well.
-    return { info: { isResource: false, path }, verb: method.toLowerCase() }
-  }
 }

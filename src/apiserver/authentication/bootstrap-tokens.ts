@@ -3,8 +3,8 @@ import type { Secret } from '../../api/generated/core-v1.ts'
 import { parseTime } from '../../api/meta/time.ts'
 import type { Clock } from '../../base/clock.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
-import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { storagePrefix } from '../watch-cache/storage-key.ts'
 import { forServer, InvalidToken, type TokenAuthenticator } from './token.ts'
 
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/

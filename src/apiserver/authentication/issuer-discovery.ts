@@ -1,13 +1,13 @@
 import { sendBody } from '../http/respond.ts'
-import type { PathHandler } from '../http/router.ts'
+import type { PathHandler, PathTable } from '../request/api-request.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 
 const JWKS_PATH = '/openid/v1/jwks'
 const MAX_AGE = { 'cache-control': 'public, max-age=3600' }
 
 /** What others need who check service account tokens themselves (OpenID Connect Discovery 1.0). */
-export function issuerDiscoveryPaths(tokens: ServiceAccountTokens): (path: string) => PathHandler | undefined {
-  const sendConfiguration: PathHandler = async (exchange) => {
+export function issuerDiscoveryPaths(tokens: ServiceAccountTokens): PathTable {
+  const sendConfiguration: PathHandler = async ({ exchange }) => {
     const { algorithms } = await tokens.publicKeys()
     const document = {
       issuer: tokens.issuer,
@@ -18,7 +18,7 @@ export function issuerDiscoveryPaths(tokens: ServiceAccountTokens): (path: strin
     }
     await sendBody(exchange, 200, 'application/json', Buffer.from(JSON.stringify(document)), [], MAX_AGE)
   }
-  const sendKeys: PathHandler = async (exchange) => {
+  const sendKeys: PathHandler = async ({ exchange }) => {
     const { keys } = await tokens.publicKeys()
     await sendBody(exchange, 200, 'application/jwk-set+json', Buffer.from(JSON.stringify({ keys })), [], MAX_AGE)
   }

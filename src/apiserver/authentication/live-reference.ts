@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { parseTime } from '../../api/meta/time.ts'
-import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
+import { storagePrefix } from '../watch-cache/storage-key.ts'
 
 /** An object goes on counting for so long after the time it was to be gone. */
 const LEEWAY_MS = 60_000

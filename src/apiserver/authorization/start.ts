@@ -1,8 +1,6 @@
 import type { ClusterRole } from '../../api/generated/rbac-v1.ts'
-import type { AdmissionPlugin } from '../admission/plugin.ts'
+import { type FollowContext, type Follower, follow } from '../watch-cache/follow.ts'
 import { type Authorizer, inOrder, masters } from './authorizer.ts'
-import { roleEscalation } from './escalation.ts'
-import { type FollowContext, type Follower, follow } from './follow.ts'
 import { nodeAuthorizer } from './node/node-authorizer.ts'
 import { NodeGraph } from './node/node-graph.ts'
 import { RbacAuthorizer } from './rbac/rbac-authorizer.ts'
@@ -17,8 +15,6 @@ export interface AuthorizationOptions {
 export interface Authorization {
   readonly authorizer: Authorizer
   readonly index: RoleIndex
-  /** Refuses writes of roles and bindings that would give away more than the writer has. */
-  readonly escalation: AdmissionPlugin
 }
 
 const GROUP = 'rbac.authorization.k8s.io'
@@ -44,5 +40,5 @@ export async function startAuthorization(
     new RbacAuthorizer(index),
     ...(options.webhook ? [webhookAuthorizer(options.webhook, context.clock)] : []),
   ])
-  return { authorizer, index, escalation: roleEscalation(index, authorizer) }
+  return { authorizer, index }
 }

@@ -1,10 +1,10 @@
 import type { Kind } from '../../api/kind.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { ConflictError } from '../../store/store.ts'
-import { objectKey } from '../kind-table.ts'
-import { type EncodedObject, encodeObject } from '../registry/encoding.ts'
+import { setTypeMeta, stampNewObject } from '../objects/object-meta.ts'
 import { catchUp, type Machinery } from '../registry/machinery.ts'
-import { setTypeMeta, stampNewObject } from '../registry/object-meta.ts'
+import { type EncodedObject, encodeObject } from '../watch-cache/encoding.ts'
+import { objectKey } from '../watch-cache/storage-key.ts'
 
 /** As many objects at a time as any store takes in one transaction. */
 const BATCH = 100

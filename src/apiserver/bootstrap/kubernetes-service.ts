@@ -3,8 +3,8 @@ import type { KubernetesObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
-import { storagePrefix } from '../kind-table.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { storagePrefix } from '../watch-cache/storage-key.ts'
 
 const SERVICES: ResourceType = { group: '', version: 'v1', plural: 'services', namespaced: true }
 const ENDPOINTS: ResourceType = { group: '', version: 'v1', plural: 'endpoints', namespaced: true }

@@ -4,8 +4,8 @@ import { MASTERS } from '../authorization/authorizer.ts'
 import { deleteNamed } from '../registry/delete.ts'
 import { parseDeleteOptions } from '../registry/delete-options.ts'
 import { cacheOf, type Machinery } from '../registry/machinery.ts'
-import { Query } from '../registry/query.ts'
-import type { ResourceRequest } from '../registry/request.ts'
+import { Query } from '../request/query.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 
 /** How many deletions are under way at once. */

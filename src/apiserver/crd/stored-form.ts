@@ -1,7 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
 import { checkShape } from '../../api/schema/check-shape.ts'
-import type { StoredForm } from '../registry/stored-form.ts'
+import type { StoredForm } from '../objects/stored-form.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Converter } from './conversion.ts'
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { parsePath, type ResourceInfo } from '../http/request-info.ts'
+import { Query } from '../request/query.ts'
+import { parsePath, type ResourceInfo } from '../request/request-info.ts'
 import { type ResourceSizes, seatsOf } from './seats.ts'
 
 const LIST = '/api/v1/configmaps'
@@ -29,5 +30,5 @@ it.each<[string, string, string, string, number]>([
   ['a watch from any version', 'watch', LIST, 'resourceVersion=0&watch=1', 5],
   ['a watch that lists', 'watch', LIST, 'resourceVersion=17&sendInitialEvents=true&watch=1', 5],
 ])('%s', (_, verb, path, query, seats) => {
-  expect(seatsOf(verb, parsePath(path) as ResourceInfo, query, sizes)).toBe(seats)
+  expect(seatsOf(verb, parsePath(path) as ResourceInfo, Query.parse(query), sizes)).toBe(seats)
 })

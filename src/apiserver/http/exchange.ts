@@ -3,7 +3,6 @@ import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import type { Upgrade } from '../../client/remote-command.ts'
-import type { UserInfo } from '../identity.ts'
 
 export type ResponseHeaders = Record<string, string | number | string[]>
 
@@ -20,8 +19,6 @@ export interface Exchange {
   readonly status: number
   /** Sent with the answer, whatever it is. */
   answerHeaders: Readonly<Record<string, string>> | undefined
-  /** Where an audit log is kept: what is to be written down of this request besides. */
-  readonly audit?: AuditNotes
   /** To be called when all that is left to do is to wait for what others do. */
   whenStarted: (() => void) | undefined
   /** The whole body; a client that does not send it in time is refused. */
@@ -36,12 +33,6 @@ export interface Exchange {
   relay(status: number, headers: ResponseHeaders): Writable
   /** Set if the client wants to go on with another protocol; taken over, the connection is the caller's. */
   readonly takeOver: (() => Upgrade) | undefined
-}
-
-export interface AuditNotes {
-  annotate(key: string, value: string): void
-  /** The sender acts as somebody else. */
-  actingAs(user: UserInfo, constraint: string | undefined): void
 }
 
 export interface ResponseStream {

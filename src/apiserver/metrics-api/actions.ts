@@ -7,10 +7,10 @@ import { apiVersionOf, type KubernetesObject } from '../../api/meta/object.ts'
 import type { MetricsSource } from '../../client/metrics-source.ts'
 import type { Action } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
-import { unstored } from '../registry/encoding.ts'
 import { parseListOptions } from '../registry/list-options.ts'
-import type { ResourceRequest } from '../registry/request.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
+import { unstored } from '../watch-cache/encoding.ts'
 
 type Measured = Pick<KubernetesObject, 'metadata'>
 

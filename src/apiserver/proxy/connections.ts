@@ -39,10 +39,8 @@ export class Connections {
     // Reading a log connects nobody.
     if (subresource === 'log') return (request) => handler(this.#context, request)
     return async (request) => {
-      const { info, user, query, exchange } = request
+      const { info, user, query, annotate } = request
       const { namespace, name } = info
-      const { audit } = exchange
-      const annotate = audit && ((key: string, value: string) => audit.annotate(key, value))
       await this.#context.admit?.({ kind, subresource, namespace, name, user, query, annotate })
       return handler(this.#context, request)
     }

@@ -7,7 +7,7 @@ import { ApiError, badRequest, internalError, invalidObject, methodNotSupported 
 import type { FieldError } from '../../api/meta/field-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
 import { acceptByteStream } from '../../client/byte-stream.ts'
-import { Query } from '../registry/query.ts'
+import { Query } from '../request/query.ts'
 import { askBackend, type BackendAnswer } from './backend.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
 import { askedContainer } from './pod-container.ts'

@@ -7,11 +7,11 @@ import type { Random } from '../../base/random.ts'
 import type { ConnectAttempt } from '../admission/connect.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
 import type { Exchange } from '../http/exchange.ts'
-import type { ResourceInfo } from '../http/request-info.ts'
 import type { UserInfo } from '../identity.ts'
-import { objectKey, storagePrefix } from '../kind-table.ts'
 import type { KubeletConnector } from '../kubelet-connector.ts'
+import type { ResourceInfo } from '../request/request-info.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
+import { objectKey, storagePrefix } from '../watch-cache/storage-key.ts'
 
 export interface ProxyContext {
   readonly feed: CacheFeed
@@ -32,6 +32,8 @@ export interface ConnectRequest {
   readonly user: UserInfo
   /** With every value of every name. */
   readonly query: URLSearchParams
+  /** Adds to the audit event, where there is one. */
+  readonly annotate: ((key: string, value: string) => void) | undefined
 }
 
 export type ConnectHandler = (context: ProxyContext, request: ConnectRequest) => Promise<void>

@@ -1,7 +1,7 @@
 import type { Kind, Verb } from '../../api/kind.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { Answer } from './answer.ts'
 import type { Machinery } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
 
 export type Action = (machinery: Machinery, request: ResourceRequest) => Promise<Answer>
 

@@ -1,9 +1,9 @@
 import { serviceUnavailable } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { type Condition, ConflictError, UnavailableError, type Write } from '../../store/store.ts'
+import type { Allocation } from '../objects/allocation.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
-import type { Allocation } from './allocation.ts'
-import { type EncodedObject, encodeObject, stamped } from './encoding.ts'
+import { type EncodedObject, encodeObject, stamped } from '../watch-cache/encoding.ts'
 import { catchUp, type Machinery, type Target } from './machinery.ts'
 
 export const NO_ALLOCATION: Allocation = { conditions: [], writes: [] }

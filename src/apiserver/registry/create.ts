@@ -3,16 +3,22 @@ import { type ApiError, alreadyExists, serviceUnavailable } from '../../api/meta
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { ConflictError } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/plugin.ts'
+import { allocatorOf } from '../objects/allocation.ts'
+import {
+  adoptNamespace,
+  dropEmptyCollections,
+  refuseVersion,
+  setTypeMeta,
+  stampNewObject,
+} from '../objects/object-meta.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
-import { allocatorOf } from './allocation.ts'
+import { unstored } from '../watch-cache/encoding.ts'
 import type { Answer } from './answer.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'
 import { decodeObject } from './decode.ts'
-import { unstored } from './encoding.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
-import { adoptNamespace, dropEmptyCollections, refuseVersion, setTypeMeta, stampNewObject } from './object-meta.ts'
-import type { ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
 import { validateNew } from './validation.ts'
 import { admissionOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'

@@ -7,7 +7,7 @@ import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/d
 import { findDuplicateFields } from '../../api/schema/json-reader.ts'
 import { countKeys } from '../../api/schema/json-scan.ts'
 import { cloneJson } from '../../patch/json-value.ts'
-import type { RequestBody, ResourceRequest } from './request.ts'
+import type { RequestBody, ResourceRequest } from '../request/resource-request.ts'
 import { privateBut, type SharedItems } from './shared-items.ts'
 import type { WriteOptions } from './write-options.ts'
 

@@ -1,11 +1,11 @@
 import { ApiError } from '../../api/meta/api-error.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
 import { deleteNamed } from './delete.ts'
 import { parseDeleteOptions } from './delete-options.ts'
 import { list } from './list.ts'
 import type { Machinery } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
 
 /** How many deletions of one collection are under way at once; they share the store's batches. */
 const WORKERS = 64

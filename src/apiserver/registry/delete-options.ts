@@ -2,8 +2,8 @@ import { badRequest, conflict, type ResourceRef } from '../../api/meta/api-error
 import { type FieldError, forbidden, invalid, notSupported } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import { decodePlain } from './decode.ts'
-import type { ResourceRequest } from './request.ts'
 import { invalidOptions } from './write-options.ts'
 
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'

@@ -3,13 +3,13 @@ import { objectNotFound, type Status, timeout } from '../../api/meta/api-error.t
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { formatTime } from '../../api/meta/time.ts'
 import { ConflictError } from '../../store/store.ts'
+import { allocatorOf } from '../objects/allocation.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
-import { allocatorOf } from './allocation.ts'
 import type { Answer } from './answer.ts'
 import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
 import { checkDeletePreconditions, type DeleteOptions, parseDeleteOptions } from './delete-options.ts'
 import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
 
 const ATTEMPTS = 20
 const ORPHAN = 'orphan'

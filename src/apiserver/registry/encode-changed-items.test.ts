@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
+import { encodeObject, stamped } from '../watch-cache/encoding.ts'
 import { encodeChangedItems } from './encode-changed-items.ts'
-import { encodeObject, stamped } from './encoding.ts'
 
 const endpoint = (i: number, ready = true) => ({
   addresses: [`10.0.0.${i}`],

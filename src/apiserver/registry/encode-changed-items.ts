@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
-import type { EncodedObject } from './encoding.ts'
+import type { EncodedObject } from '../watch-cache/encoding.ts'
 import { listOf } from './shared-items.ts'
 
 /** Beyond so many, writing all of the object anew is not much dearer. */

@@ -8,11 +8,11 @@ import {
 import { matchesLabels, selectsEverything } from '../../api/meta/label-selector.ts'
 import { parseLabelSelector } from '../../api/meta/label-selector-parser.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
-import { objectKey } from '../kind-table.ts'
+import { inVersion } from '../objects/representation.ts'
+import { readNow, type StoredForm } from '../objects/stored-form.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
+import { objectKey } from '../watch-cache/storage-key.ts'
 import type { ObjectFilter } from '../watch-cache/watcher.ts'
-import { inVersion } from './representation.ts'
-import { readNow, type StoredForm } from './stored-form.ts'
 
 /** Turns scope and selectors of a list or watch into a filter over stored objects. */
 export function objectFilter(

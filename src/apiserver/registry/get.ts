@@ -1,10 +1,10 @@
 import { ApiError, objectNotFound } from '../../api/meta/api-error.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import type { Answer } from './answer.ts'
 import { parseResourceVersion } from './list-options.ts'
 import { cacheOf, catchUp, type Machinery, type Target, targetOf } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
 
 /** Answers at once when the cache is loaded and as fresh as asked for, which is nearly always. */
 export function get(machinery: Machinery, request: ResourceRequest): Answer | Promise<Answer> {

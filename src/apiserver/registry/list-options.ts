@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/meta/api-error.ts'
 import { type FieldError, forbidden, notSupported } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
-import type { Query } from './query.ts'
+import type { Query } from '../request/query.ts'
 import { invalidOptions } from './write-options.ts'
 
 export type VersionMatch = '' | 'Exact' | 'NotOlderThan'

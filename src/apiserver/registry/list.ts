@@ -1,5 +1,7 @@
 import { badRequest, expired } from '../../api/meta/api-error.ts'
 import { CompactedError, type Entry, FutureRevisionError } from '../../store/store.ts'
+import type { StoredForm } from '../objects/stored-form.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
 import { type ObjectFilter, selects } from '../watch-cache/watcher.ts'
@@ -9,8 +11,6 @@ import { objectFilter } from './filter.ts'
 import { isFresh, reachVersion } from './get.ts'
 import { type ListOptions, parseListOptions } from './list-options.ts'
 import { cacheOf, type Machinery, type Target, targetOf } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
-import type { StoredForm } from './stored-form.ts'
 
 /** Like a get, answered at once from a cache that is loaded and fresh enough. */
 export function list(machinery: Machinery, request: ResourceRequest): Answer | Promise<Answer> {

@@ -1,16 +1,17 @@
 import type { Clock } from '../../base/clock.ts'
+import type { KeyLock } from '../../base/key-lock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
-import { type KindPlace, type KindTable, objectKey } from '../kind-table.ts'
+import type { KindPlace, KindTable } from '../kind-table.ts'
+import type { Allocator } from '../objects/allocation.ts'
+import { readOne } from '../objects/stored-form.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { ResourceCache } from '../watch-cache/resource-cache.ts'
-import type { Allocator } from './allocation.ts'
-import type { KeyLock } from './key-lock.ts'
-import type { ResourceRequest } from './request.ts'
-import { readOne } from './stored-form.ts'
+import { objectKey } from '../watch-cache/storage-key.ts'
 
 /** What the verbs work with. */
 export interface Machinery {

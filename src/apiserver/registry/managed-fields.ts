@@ -1,7 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import { apiVersionOf, type FieldsV1, type KubernetesObject } from '../../api/meta/object.ts'
 import { manageFields } from '../../patch/manage-fields.ts'
-import type { ResourceRequest } from './request.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { WriteOptions } from './write-options.ts'
 
 export interface FieldRecord {

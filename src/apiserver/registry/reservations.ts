@@ -1,4 +1,4 @@
-import type { Allocation } from './allocation.ts'
+import type { Allocation } from '../objects/allocation.ts'
 import { NO_ALLOCATION } from './commit.ts'
 
 /** What admission takes for one object (quota): committed in the object's transaction, let go when that is decided. */

@@ -1,8 +1,8 @@
 import type { Json, JsonObject, KubernetesObject } from '../../api/meta/object.ts'
 import type { DecodedBody } from '../../api/schema/decode.ts'
 import { cloneJson } from '../../patch/json-value.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
-import type { ResourceRequest } from './request.ts'
 
 /** An object sent by a part of this process, with a list of which it has changed a few items at most. */
 export interface SharedItems {

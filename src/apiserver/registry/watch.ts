@@ -2,21 +2,15 @@ import type { Kind } from '../../api/kind.ts'
 import { expired } from '../../api/meta/api-error.ts'
 import type { Timer } from '../../base/clock.ts'
 import { CompactedError } from '../../store/store.ts'
+import { FormedSink } from '../objects/stored-form.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { eventFor, type ResourceCache, type Subscription } from '../watch-cache/resource-cache.ts'
-import { EventBatch, type ObjectEvent, type ObjectFilter, type Watcher } from '../watch-cache/watcher.ts'
+import { EventBatch, type ObjectEvent, type ObjectFilter, type WatchSink } from '../watch-cache/watcher.ts'
 import { objectFilter } from './filter.ts'
 import { reachVersion } from './get.ts'
 import { type ListOptions, parseListOptions } from './list-options.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
-import type { ResourceRequest } from './request.ts'
-import { FormedSink } from './stored-form.ts'
-
-/** Where the events of one watch go: an HTTP stream, or a loop in this process. */
-export interface WatchSink extends Watcher {
-  /** All up to this revision has been delivered. `initialEventsEnd`: that was the state at the start. */
-  bookmark(revision: number, initialEventsEnd: boolean): void
-}
 
 /** A watch whose beginning has been found. Nothing is delivered before `begin`. */
 export interface OpenWatch {

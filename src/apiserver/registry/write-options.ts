@@ -3,7 +3,7 @@ import type { FieldError } from '../../api/meta/field-error.ts'
 import { notSupported } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import { validateFieldManager } from '../../api/meta/object-meta-validation.ts'
-import type { ResourceRequest } from './request.ts'
+import type { ResourceRequest } from '../request/resource-request.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { VirtualClock } from '../../base/virtual-clock.ts'
 import type { Change } from '../../store/store.ts'
-import { encodeObject, stamped } from '../registry/encoding.ts'
+import { encodeObject, stamped } from './encoding.ts'
 import { ResourceCache } from './resource-cache.ts'
 import type { EventBatch, ObjectFilter } from './watcher.ts'
 

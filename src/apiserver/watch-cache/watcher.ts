@@ -56,3 +56,9 @@ export function selects(filter: ObjectFilter, object: CachedObject): boolean {
   if (filter.exactKey ? object.key !== filter.keyPrefix : !object.key.startsWith(filter.keyPrefix)) return false
   return filter.matches === undefined || filter.matches(object)
 }
+
+/** Where the events of one watch go: an HTTP stream, or a loop in this process. */
+export interface WatchSink extends Watcher {
+  /** All up to this revision has been delivered. `initialEventsEnd`: that was the state at the start. */
+  bookmark(revision: number, initialEventsEnd: boolean): void
+}

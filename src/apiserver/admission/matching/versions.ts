@@ -3,7 +3,7 @@ import type { Json, KubernetesObject } from '../../../api/meta/object.ts'
 import { getOrCreate } from '../../../base/get-or-create.ts'
 import { cloneJson } from '../../../patch/json-value.ts'
 import type { KindTable } from '../../kind-table.ts'
-import { setTypeMeta } from '../../registry/object-meta.ts'
+import { setTypeMeta } from '../../objects/object-meta.ts'
 import { CachedObject } from '../../watch-cache/cached-object.ts'
 
 /** The kinds that show the same stored objects: other versions, and for events another group. The given one is first. */

@@ -2,11 +2,12 @@ import type { ParamKind, ParamRef } from '../../../api/generated/admissionregist
 import type { Kind } from '../../../api/kind.ts'
 import { compileLabelSelector, type LabelSelector, matchesLabels } from '../../../api/meta/label-selector.ts'
 import { type KubernetesObject, parseApiVersion } from '../../../api/meta/object.ts'
-import { type KindTable, objectKey } from '../../kind-table.ts'
-import { inVersion } from '../../registry/representation.ts'
-import { readOne } from '../../registry/stored-form.ts'
+import type { KindTable } from '../../kind-table.ts'
+import { inVersion } from '../../objects/representation.ts'
+import { readOne } from '../../objects/stored-form.ts'
 import type { CacheFeed } from '../../watch-cache/cache-feed.ts'
 import type { CachedObject } from '../../watch-cache/cached-object.ts'
+import { objectKey } from '../../watch-cache/storage-key.ts'
 
 /** A binding cannot be put to work as it is. */
 export class BindingProblem extends Error {}

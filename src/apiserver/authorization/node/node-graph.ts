@@ -1,8 +1,8 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/core-v1.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { getOrCreate } from '../../../base/get-or-create.ts'
-import { storagePrefix } from '../../kind-table.ts'
-import { type FollowContext, follow } from '../follow.ts'
+import { type FollowContext, follow } from '../../watch-cache/follow.ts'
+import { storagePrefix } from '../../watch-cache/storage-key.ts'
 import { podReferences } from './pod-references.ts'
 
 interface KnownPod {

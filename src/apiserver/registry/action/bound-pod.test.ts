@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Pod } from '../../../api/generated/core-v1.ts'
 import { CachedObject } from '../../watch-cache/cached-object.ts'
-import { encodeObject, stamped } from '../encoding.ts'
+import { encodeObject, stamped } from '../../watch-cache/encoding.ts'
 import { encodeBoundPod } from './bound-pod.ts'
 
 const pod = (parts: Partial<Pod> = {}): Pod => ({

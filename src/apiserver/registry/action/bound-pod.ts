@@ -1,7 +1,7 @@
 import type { Pod } from '../../../api/generated/core-v1.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import type { CachedObject } from '../../watch-cache/cached-object.ts'
-import type { EncodedObject } from '../encoding.ts'
+import type { EncodedObject } from '../../watch-cache/encoding.ts'
 
 const KEYS = 'kind,apiVersion,metadata,spec,status'
 const RESOURCE_VERSION = '{"resourceVersion":"'

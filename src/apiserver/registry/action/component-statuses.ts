@@ -1,8 +1,8 @@
 import type { ComponentStatus } from '../../../api/generated/core-v1.ts'
 import { objectNotFound } from '../../../api/meta/api-error.ts'
 import { CachedObject } from '../../watch-cache/cached-object.ts'
+import { unstored } from '../../watch-cache/encoding.ts'
 import type { Action } from '../actions.ts'
-import { unstored } from '../encoding.ts'
 import type { Machinery } from '../machinery.ts'
 
 /** Under this name tools look for the store of a cluster. */

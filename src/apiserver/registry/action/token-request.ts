@@ -6,11 +6,11 @@ import { FieldPath } from '../../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
 import type { ServiceAccountTokens, TokenSubject } from '../../authentication/service-account-tokens.ts'
-import { storagePrefix } from '../../kind-table.ts'
+import type { ResourceRequest } from '../../request/resource-request.ts'
+import { storagePrefix } from '../../watch-cache/storage-key.ts'
 import type { Action } from '../actions.ts'
 import { decodePlain } from '../decode.ts'
 import { cacheOf, catchUp, type Machinery } from '../machinery.ts'
-import type { ResourceRequest } from '../request.ts'
 import { parseWriteOptions } from '../write-options.ts'
 
 const KIND = { group: 'authentication.k8s.io', kind: 'TokenRequest' }

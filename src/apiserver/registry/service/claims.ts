@@ -1,5 +1,5 @@
 import type { Condition, Entry, Store, Write } from '../../../store/store.ts'
-import type { Allocation } from '../allocation.ts'
+import type { Allocation } from '../../objects/allocation.ts'
 
 /** What one request takes and gives back, gathered until it is committed together with the Service. */
 export class Claims implements Allocation {

@@ -3,7 +3,7 @@ import type { IPAddress } from '../../../api/generated/networking-v1.ts'
 import { seededRandom } from '../../../base/random.ts'
 import { VirtualClock } from '../../../base/virtual-clock.ts'
 import { type EmbeddedStore, openMemoryStore } from '../../../store/embedded.ts'
-import { encodeObject } from '../encoding.ts'
+import { encodeObject } from '../../watch-cache/encoding.ts'
 import { keepServiceAllocationsRepaired, repairServiceAllocations } from './repair.ts'
 import { heldIPs, heldPorts, putServiceCIDR, ServiceWriter, serviceKey } from './service-fixture.ts'
 

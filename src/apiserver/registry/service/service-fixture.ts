@@ -5,7 +5,7 @@ import { invalidObject } from '../../../api/meta/api-error.ts'
 import { type Random, seededRandom } from '../../../base/random.ts'
 import { VirtualClock } from '../../../base/virtual-clock.ts'
 import { ConflictError, type Store } from '../../../store/store.ts'
-import { encodeObject } from '../encoding.ts'
+import { encodeObject } from '../../watch-cache/encoding.ts'
 import { createServiceAllocator, type ServiceAllocator } from './allocator.ts'
 import type { PortRange } from './node-ports.ts'
 

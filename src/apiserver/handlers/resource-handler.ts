@@ -8,24 +8,25 @@ import {
 } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
-import { type Authorizer, authorize } from '../authorization/authorizer.ts'
+import type { Authorizer } from '../authorization/authorizer.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { essence, negotiate } from '../http/media-type.ts'
+import { inFormat, sendBody, sendError } from '../http/respond.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
-import { Query } from '../registry/query.ts'
-import type { RequestBody, ResourceRequest } from '../registry/request.ts'
 import { watch } from '../registry/watch.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import type { Query } from '../request/query.ts'
+import type { ResourceInfo } from '../request/request-info.ts'
+import type { RequestBody, ResourceRequest } from '../request/resource-request.ts'
 import { answerBody, type ViewContext } from './answer-body.ts'
-import type { Exchange } from './exchange.ts'
 import type { ListBodies } from './list-body.ts'
-import { essence, negotiate } from './media-type.ts'
 import { protobufBody } from './protobuf-body.ts'
 import { hasProtobuf, requestBody } from './request-body.ts'
-import type { ResourceInfo } from './request-info.ts'
-import { inFormat, sendBody, sendError } from './respond.ts'
 import { streamWatch } from './watch-stream.ts'
 
 export interface ResourceHandlerContext {
@@ -45,66 +46,47 @@ export interface NetworkContext extends ResourceHandlerContext {
   ) => ((exchange: Exchange, user: UserInfo) => Promise<void>) | undefined
 }
 
-/** A request for a resource: which verb it is, who may, what was sent, and the answer in the form asked for. */
-export function handleResource(
-  context: NetworkContext,
-  exchange: Exchange,
-  info: ResourceInfo,
-  queryText: string,
-  user: UserInfo,
-): void | Promise<void> {
-  const query = Query.parse(queryText)
-  // As in Kubernetes, what is only for a server behind a proxy is no verb of RBAC: who may do anything may ask it.
-  const isForProxied = exchange.method === 'OPTIONS' && info.subresource === 'proxy'
-  const verb = isForProxied ? 'get' : verbOf(exchange.method, info, query)
-  const asked = { verb: isForProxied ? '' : verb, resource: info, selectors: query }
-  const pending = authorize(context.authorizer, user, asked)
-  if (pending) return pending.then(() => handleAuthorized(context, exchange, info, query, verb, user))
-  return handleAuthorized(context, exchange, info, query, verb, user)
-}
-
-function handleAuthorized(
-  context: NetworkContext,
-  exchange: Exchange,
-  info: ResourceInfo,
-  query: Query,
-  verb: Verb,
-  user: UserInfo,
-): void | Promise<void> {
+/** Serves a request for a resource that its sender may make: finds the kind, reads the body, answers in the form asked for. */
+export function handleResource(context: NetworkContext, request: ApiRequest, info: ResourceInfo): void | Promise<void> {
+  const { exchange, user, query } = request
+  const verb = handledVerb(request, info)
   const delegated = context.delegate(info.group, info.version)
   if (delegated) return delegated(exchange, user)
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
   if (!kind) throw pathNotFound()
   checkScope(kind, info, verb)
   const connect = context.connections.handlerOf(kind, info.subresource)
-  if (connect) return connect({ exchange, info, user, query: queryOf(exchange.url) })
+  const annotate = annotator(request)
+  if (connect) return connect({ exchange, info, user, query: query.parameters, annotate })
   const negotiated = negotiate(exchange.headers.accept, hasViews(kind, info), hasProtobuf(kind))
   const view: ViewContext = { negotiated, query, now: context.machinery.clock.now(), lists: context.lists }
-  const request = new HttpResourceRequest(exchange, kind, info, query, user)
-  if (kind.deprecationWarning) request.warnings.push(kind.deprecationWarning)
-  if (verb === 'watch') return serveWatch(context, exchange, request, view)
-  if (verb === 'get' || verb === 'list') return serveRead(context, exchange, request, view, verb)
-  return serveWrite(context, exchange, request, view, info, verb)
+  const asked = new HttpResourceRequest(request, kind, info, annotate)
+  if (kind.deprecationWarning) asked.warnings.push(kind.deprecationWarning)
+  if (verb === 'watch') return serveWatch(context, exchange, asked, view)
+  if (verb === 'get' || verb === 'list') return serveRead(context, exchange, asked, view, verb)
+  return serveWrite(context, exchange, asked, view, info, verb)
 }
 
-const VERBS: Readonly<Record<string, readonly [one: Verb, all: Verb] | undefined>> = {
-  GET: ['get', 'list'],
-  HEAD: ['get', 'list'],
-  POST: ['create', 'create'],
-  PUT: ['update', 'update'],
-  PATCH: ['patch', 'patch'],
-  DELETE: ['delete', 'deletecollection'],
+const VERBS: ReadonlySet<string> = new Set<Verb>([
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+])
+
+/** OPTIONS is meant for the server behind a proxy, and goes there as a read. */
+function handledVerb({ verb, method }: ApiRequest, info: ResourceInfo): Verb {
+  if (verb === 'options' && info.subresource === 'proxy') return 'get'
+  if (!VERBS.has(verb)) throw methodNotSupported({ group: info.group, resource: info.resource }, method)
+  return verb as Verb
 }
 
-function verbOf(method: string, info: ResourceInfo, query: Query): Verb {
-  const verbs = VERBS[method]
-  if (!verbs) throw methodNotSupported({ group: info.group, resource: info.resource }, method)
-  const verb = info.name === '' ? verbs[1] : verbs[0]
-  const isWatch =
-    (verb === 'list' || verb === 'get') &&
-    info.subresource === '' &&
-    (info.watchPath || (verb === 'list' && query.flag('watch')))
-  return isWatch ? 'watch' : verb
+function annotator({ audit }: ApiRequest): ResourceRequest['annotate'] {
+  return audit && ((key, value) => audit.annotate(key, value))
 }
 
 /** The path must fit the kind: names and namespaces where they belong. */
@@ -188,8 +170,6 @@ function respond(
   )
 }
 
-const queryOf = (url: string) => new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '')
-
 /** Reviews and scales have one form only; asking for a table of them is refused. */
 function hasViews(kind: Kind, info: ResourceInfo): boolean {
   if (info.subresource !== '') return kind.subresources[info.subresource]?.type === 'part'
@@ -216,16 +196,15 @@ class HttpResourceRequest implements ResourceRequest {
   body: RequestBody | undefined = undefined
   patchType: PatchType | undefined = undefined
 
-  constructor(exchange: Exchange, kind: Kind, info: ResourceInfo, query: Query, user: UserInfo) {
+  constructor(request: ApiRequest, kind: Kind, info: ResourceInfo, annotate: ResourceRequest['annotate']) {
     this.kind = kind
     this.subresource = info.subresource
     this.namespace = info.namespace
     this.name = info.name
-    this.query = query
-    this.user = user
-    this.userAgent = exchange.headers['user-agent'] ?? ''
-    const { audit } = exchange
-    this.annotate = audit && ((key, value) => audit.annotate(key, value))
+    this.query = request.query
+    this.user = request.user
+    this.userAgent = request.exchange.headers['user-agent'] ?? ''
+    this.annotate = annotate
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Kind } from '../../api/kind.ts'
 import { encodeEvent, encodeList, encodeObject, encodeStored, joinItems } from '../../api/protobuf/encode.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
+import { PROTOBUF_TYPE } from '../http/media-type.ts'
+import { inVersion } from '../objects/representation.ts'
 import type { Answer, ObjectPage } from '../registry/answer.ts'
-import { inVersion } from '../registry/representation.ts'
 import type { OpenWatch } from '../registry/watch.ts'
 import type { FrameEncoding } from '../watch-cache/watcher.ts'
 import { eventView, listView, objectView, type ViewContext } from './answer-body.ts'
 import { listMetaOf } from './list-body.ts'
-import { PROTOBUF_TYPE } from './media-type.ts'
 import type { WatchFrames } from './watch-frames.ts'
 
 /** An answer in protobuf, in the view that was asked for. */

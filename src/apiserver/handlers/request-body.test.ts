@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { configMapKind } from '../../api/kinds/core/config-map.ts'
 import { decodeBody } from '../registry/decode.ts'
+import { parsePath, type ResourceInfo } from '../request/request-info.ts'
 import { requestBody } from './request-body.ts'
-import { parsePath, type ResourceInfo } from './request-info.ts'
 
 const info = parsePath('/api/v1/namespaces/default/configmaps/a') as ResourceInfo
 const read = async (text: string, contentType: string, isPatch: boolean) => {

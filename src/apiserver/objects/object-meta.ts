@@ -4,13 +4,19 @@ import type { KubernetesObject, ObjectMeta } from '../../api/meta/object.ts'
 import { formatTime } from '../../api/meta/time.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type Random, randomSuffix } from '../../base/random.ts'
-import type { ResourceRequest } from './request.ts'
 
 /** A generated name is cut so that base and suffix fit a DNS label. */
 const MAX_GENERATED_BASE = 58
 
+/** What the URL says of an object. */
+interface Named {
+  readonly kind: Pick<Kind, 'namespaced'>
+  readonly namespace: string
+  readonly name: string
+}
+
 /** The namespace in the body must be the one in the path, and may be left out. */
-export function adoptNamespace(request: ResourceRequest, meta: ObjectMeta): void {
+export function adoptNamespace(request: Named, meta: ObjectMeta): void {
   if (!request.kind.namespaced) {
     if (meta.namespace === '') delete meta.namespace
     return
@@ -22,7 +28,7 @@ export function adoptNamespace(request: ResourceRequest, meta: ObjectMeta): void
 }
 
 /** The name in the body must be the one in the path, and may be left out. */
-export function adoptName(request: ResourceRequest, meta: ObjectMeta): void {
+export function adoptName(request: Named, meta: ObjectMeta): void {
   if (!meta.name) meta.name = request.name
   else if (meta.name !== request.name) {
     throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${request.name})`)

@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/meta/api-error.ts'
-import { Query } from '../registry/query.ts'
-import type { Exchange } from './exchange.ts'
-import type { PathHandler } from './router.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { PathTable } from '../request/api-request.ts'
+import type { Query } from '../request/query.ts'
 
 /** A named part of the server's health. Throws, or resolves to false, when it is not well. */
 export interface HealthCheck {
@@ -12,14 +12,14 @@ export interface HealthCheck {
 const ROOTS = ['/healthz', '/livez', '/readyz'] as const
 
 /** `/livez`, `/readyz?verbose`, `/healthz/ping`: answers "ok", or 500 and what is wrong. */
-export function healthPaths(checks: readonly HealthCheck[]): (path: string) => PathHandler | undefined {
+export function healthPaths(checks: readonly HealthCheck[]): PathTable {
   return (path) => {
     const root = ROOTS.find((one) => path === one || path.startsWith(`${one}/`))
     if (!root) return undefined
     const name = path.slice(root.length + 1)
-    if (name === '') return (exchange, _, query) => answerAll(exchange, root.slice(1), checks, Query.parse(query))
+    if (name === '') return ({ exchange, query }) => answerAll(exchange, root.slice(1), checks, query)
     const check = checks.find((one) => one.name === name)
-    return check && ((exchange) => answerOne(exchange, check))
+    return check && (({ exchange }) => answerOne(exchange, check))
   }
 }
 

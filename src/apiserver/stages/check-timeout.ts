@@ -1,17 +1,15 @@
 import { badRequest } from '../../api/meta/api-error.ts'
 import { parseDuration } from '../../base/duration.ts'
-import { isLongRunning } from '../flow-control/take-seats.ts'
-import type { RequestInfo } from './request-info.ts'
+import type { Stage } from './stage.ts'
 
-/** Refuses a `timeout` in the URL that is no duration of Go. Those who look on for long are not asked. */
-export function checkTimeout(method: string, query: string, info: () => RequestInfo): void {
-  // Nearly no request has one.
-  if (!query.includes('timeout=')) return
-  const timeout = new URLSearchParams(query).get('timeout')
-  if (!timeout || isLongRunning(method, info(), query)) return
+/** Refuses a `timeout` that is not a duration. Watches and streams ignore the parameter, as upstream's do. */
+export const checkTimeout: Stage = (_server, request, next) => {
+  const timeout = request.query.get('timeout')
+  if (timeout === '' || request.isLongRunning) return next(request)
   if (timeout.includes('d') || parseDuration(timeout.replace(/^[+-]/, '')) === undefined) {
     throw badRequest(`invalid timeout specified in the request URL - ${durationProblem(timeout)}`)
   }
+  return next(request)
 }
 
 const durationProblem = (text: string) =>

@@ -1,8 +1,8 @@
 import type { Secret, ServiceAccount } from '../../api/generated/core-v1.ts'
-import type { AdmissionPlugin } from '../admission/plugin.ts'
-import { storagePrefix } from '../kind-table.ts'
+import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
-import type { ServiceAccountTokens } from './service-account-tokens.ts'
+import { storagePrefix } from '../watch-cache/storage-key.ts'
+import type { AdmissionPlugin } from './plugin.ts'
 
 const TYPE = 'kubernetes.io/service-account-token'
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name'

@@ -1,9 +1,13 @@
-import type { Clock } from '../base/clock.ts'
-import { getOrCreate } from '../base/get-or-create.ts'
-import type { Counter, Histogram, MetricsRegistry } from '../base/metrics.ts'
-import type { Exchange } from './http/exchange.ts'
+import type { Clock } from '../../base/clock.ts'
+import { getOrCreate } from '../../base/get-or-create.ts'
+import type { Counter, Histogram, MetricsRegistry } from '../../base/metrics.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import type { Stage } from './stage.ts'
 
-/** Counts requests and how long they took. What is counted under is kept short: method and code. */
+/** Counts requests and measures how long they take. */
+export const measure: Stage = ({ metrics }, request, next) => metrics.observe(request, () => next(request))
+
+/** Metrics by method and code alone, so that their number stays small. */
 export class RequestMetrics {
   readonly #clock: Clock
   readonly #total: { labels(...values: string[]): Counter }
@@ -20,16 +24,17 @@ export class RequestMetrics {
   }
 
   /** Runs a request and notes its outcome; many are answered before they return. */
-  observe(exchange: Exchange, run: () => void | Promise<void>): void {
+  observe(request: ApiRequest, run: () => void | Promise<void>): void | Promise<void> {
     const started = this.#clock.now()
     const outcome = run()
-    if (outcome) void outcome.then(() => this.#note(exchange, started))
-    else this.#note(exchange, started)
+    if (outcome) return outcome.then(() => this.#note(request, started))
+    this.#note(request, started)
   }
 
-  #note(exchange: Exchange, started: number): void {
-    this.#counter(exchange.method, exchange.status).increment()
-    if (!isWatch(exchange.url)) this.#histogram(exchange.method).observe((this.#clock.now() - started) / 1000)
+  #note(request: ApiRequest, started: number): void {
+    const { method, exchange } = request
+    this.#counter(method, exchange.status).increment()
+    if (request.verb !== 'watch') this.#histogram(method).observe((this.#clock.now() - started) / 1000)
   }
 
   #counter(method: string, code: number): Counter {
@@ -40,5 +45,3 @@ export class RequestMetrics {
     return getOrCreate(this.#durations, method, () => this.#duration.labels(method))
   }
 }
-
-const isWatch = (url: string) => url.includes('watch=') || url.includes('/watch/')

@@ -1,9 +1,9 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Clock } from '../../base/clock.ts'
-import { storagePrefix } from '../kind-table.ts'
-import type { CacheFeed } from '../watch-cache/cache-feed.ts'
-import type { CachedObject } from '../watch-cache/cached-object.ts'
-import type { ResourceCache } from '../watch-cache/resource-cache.ts'
+import type { CacheFeed } from './cache-feed.ts'
+import type { CachedObject } from './cached-object.ts'
+import type { ResourceCache } from './resource-cache.ts'
+import { storagePrefix } from './storage-key.ts'
 
 /** Told of each object of a resource, now and whenever it changes; undefined when it is gone. */
 export type Follower = (namespace: string, name: string, object: KubernetesObject | undefined) => void

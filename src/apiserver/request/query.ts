@@ -4,20 +4,27 @@ import { badRequest } from '../../api/meta/api-error.ts'
 export class Query {
   static readonly EMPTY = new Query(new Map())
   readonly #values: ReadonlyMap<string, string>
+  readonly #text: string | undefined
 
-  constructor(values: ReadonlyMap<string, string>) {
+  private constructor(values: ReadonlyMap<string, string>, text?: string) {
     this.#values = values
+    this.#text = text
   }
 
   static parse(text: string): Query {
     if (text === '') return Query.EMPTY
     const values = new Map<string, string>()
     for (const [name, value] of new URLSearchParams(text)) if (!values.has(name)) values.set(name, value)
-    return new Query(values)
+    return new Query(values, text)
   }
 
   static of(values: Readonly<Record<string, string>> | undefined): Query {
     return values ? new Query(new Map(Object.entries(values))) : Query.EMPTY
+  }
+
+  /** Every value of every name, for requests that are passed on. */
+  get parameters(): URLSearchParams {
+    return new URLSearchParams(this.#text ?? [...this.#values])
   }
 
   get(name: string): string {

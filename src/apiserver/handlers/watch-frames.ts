@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
-import { inVersion } from '../registry/representation.ts'
+import { inVersion } from '../objects/representation.ts'
 import type { OpenWatch } from '../registry/watch.ts'
 import type { FrameEncoding } from '../watch-cache/watcher.ts'
 import { eventView, type ViewContext } from './answer-body.ts'

@@ -1,11 +1,11 @@
 import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/rbac-v1.ts'
 import { forbiddenAccess, objectNotFound } from '../../api/meta/api-error.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission/plugin.ts'
-import type { UserInfo } from '../identity.ts'
-import { type Authorizer, MASTERS } from './authorizer.ts'
-import { describeGroups, describeRule, uncovered } from './rbac/coverage.ts'
-import { type RoleIndex, subjectsOf } from './rbac/role-index.ts'
+import { type Authorizer, MASTERS } from '../authorization/authorizer.ts'
+import { describeGroups, describeRule, uncovered } from '../authorization/rbac/coverage.ts'
+import type { RoleIndex } from '../authorization/rbac/role-index.ts'
+import { rulesHeld } from '../authorization/rbac/rules-held.ts'
+import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io'
 
@@ -15,7 +15,7 @@ const EVERYTHING: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-/** Nobody can give away more rights than they have, unless they were given the right to do just that. */
+/** Refuses roles and bindings that grant more than the writer has, unless they may `escalate` or `bind`. */
 export function roleEscalation(index: RoleIndex, authorizer: Authorizer): AdmissionPlugin {
   const context = { index, authorizer }
   return {
@@ -85,11 +85,4 @@ function mustHold({ index }: EscalationContext, request: AdmissionRequest, wante
   const what = missing.map(describeRule).join('\n')
   const message = `${who} is attempting to grant RBAC permissions not currently held:\n${what}`
   throw forbiddenAccess({ group: kind.group, resource: kind.plural }, name, message)
-}
-
-/** Every rule that holds for a user in a namespace. */
-export function rulesHeld(index: RoleIndex, user: UserInfo, namespace: string): PolicyRule[] {
-  const held: PolicyRule[] = []
-  index.visit(subjectsOf(user), namespace, ({ rule }) => held.push(rule) > 0)
-  return held
 }

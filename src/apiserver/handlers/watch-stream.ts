@@ -1,10 +1,10 @@
 import { ApiError, notAcceptable } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import type { OpenWatch, WatchSink } from '../registry/watch.ts'
-import type { EventBatch } from '../watch-cache/watcher.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { OpenWatch } from '../registry/watch.ts'
+import type { EventBatch, WatchSink } from '../watch-cache/watcher.ts'
 import { bookmarkView, type ViewContext } from './answer-body.ts'
-import type { Exchange } from './exchange.ts'
 import { protobufFrames } from './protobuf-body.ts'
 import { jsonFrames } from './watch-frames.ts'
 

@@ -1,9 +1,9 @@
 import type { Kind } from '../../api/kind.ts'
 import { apiVersionOf, type ListMeta } from '../../api/meta/object.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
+import { lengthOf } from '../http/exchange.ts'
+import { inVersion } from '../objects/representation.ts'
 import type { ObjectPage } from '../registry/answer.ts'
-import { inVersion } from '../registry/representation.ts'
-import { lengthOf } from './exchange.ts'
 
 const COMMA = Buffer.from(',')
 const TAIL = Buffer.from(']}')

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
+import type { WatchSink } from '../watch-cache/watcher.ts'
 import { EventBatch, type ObjectEvent } from '../watch-cache/watcher.ts'
-import type { WatchSink } from './watch.ts'
 
 /**
  * How the stored objects of a kind become what it shows, and back. Custom resources need it: theirs may be stored in

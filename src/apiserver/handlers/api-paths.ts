@@ -3,11 +3,11 @@ import type { MetricsRegistry } from '../../base/metrics.ts'
 import type { ConditionalRequest, OpenApi } from '../../openapi/openapi.ts'
 import type { Discovery, DiscoveryDocument } from '../discovery/discovery.ts'
 import { negotiateDiscovery } from '../discovery/negotiate.ts'
-import { Query } from '../registry/query.ts'
-import type { Exchange, ResponseHeaders } from './exchange.ts'
+import type { Exchange, ResponseHeaders } from '../http/exchange.ts'
+import { sendBody } from '../http/respond.ts'
+import type { PathHandler, PathTable } from '../request/api-request.ts'
+import type { Query } from '../request/query.ts'
 import type { HealthSlis } from './health-slis.ts'
-import { sendBody } from './respond.ts'
-import type { PathHandler } from './router.ts'
 
 export interface ApiPathsContext {
   readonly discovery: Discovery
@@ -17,28 +17,27 @@ export interface ApiPathsContext {
 }
 
 /** Everything below `/` that is no resource: discovery, OpenAPI, metrics. */
-export function apiPaths(context: ApiPathsContext): (path: string) => PathHandler | undefined {
+export function apiPaths(context: ApiPathsContext): PathTable {
   return (path) => {
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-    if (trimmed === '/metrics') return getOnly((exchange) => sendMetrics(exchange, context.metrics.expose()))
+    if (trimmed === '/metrics') return getOnly(({ exchange }) => sendMetrics(exchange, context.metrics.expose()))
     if (trimmed === '/metrics/slis')
-      return getOnly(async (exchange) => sendMetrics(exchange, await context.slis.expose()))
+      return getOnly(async ({ exchange }) => sendMetrics(exchange, await context.slis.expose()))
     if (trimmed.startsWith('/openapi/'))
-      return getOnly((exchange, _, query) => sendOpenApi(context.openapi, exchange, trimmed, query))
+      return getOnly(({ exchange, query }) => sendOpenApi(context.openapi, exchange, trimmed, query))
     if (trimmed === '/api' || trimmed.startsWith('/api/') || trimmed === '/apis' || trimmed.startsWith('/apis/')) {
-      return getOnly((exchange) => sendDiscovery(context.discovery, exchange, trimmed))
+      return getOnly(({ exchange }) => sendDiscovery(context.discovery, exchange, trimmed))
     }
-    if (trimmed === '/') return getOnly((exchange) => sendIndex(exchange))
+    if (trimmed === '/') return getOnly(({ exchange }) => sendIndex(exchange))
     return undefined
   }
 }
 
 function getOnly(handler: PathHandler): PathHandler {
-  return (exchange, path, query, user) => {
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
-      throw methodNotSupported({ group: '', resource: path }, exchange.method)
-    }
-    return handler(exchange, path, query, user)
+  return (request) => {
+    const { method, path } = request
+    if (method !== 'GET' && method !== 'HEAD') throw methodNotSupported({ group: '', resource: path }, method)
+    return handler(request)
   }
 }
 
@@ -64,9 +63,9 @@ function sendMetrics(exchange: Exchange, metrics: string): void | Promise<void> 
   return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics))
 }
 
-async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: string): Promise<void> {
+async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: Query): Promise<void> {
   const { accept, 'if-none-match': ifNoneMatch } = exchange.headers
-  const answer = await openApiAnswer(openapi, path, Query.parse(query).get('hash'), { accept, ifNoneMatch })
+  const answer = await openApiAnswer(openapi, path, query.get('hash'), { accept, ifNoneMatch })
   if (answer.status === 404) throw pathNotFound()
   if (answer.status === 406) throw notAcceptable(['application/json'])
   const { 'Content-Type': contentType = 'application/json', ...headers } = answer.headers

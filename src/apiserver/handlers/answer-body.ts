@@ -1,14 +1,14 @@
 import type { Kind } from '../../api/kind.ts'
 import { notAcceptable } from '../../api/meta/api-error.ts'
 import { apiVersionOf, type ListMeta } from '../../api/meta/object.ts'
+import type { Negotiated } from '../http/media-type.ts'
+import { inVersion } from '../objects/representation.ts'
 import type { Answer } from '../registry/answer.ts'
 import { partialObjectMetadata, partialObjectMetadataList } from '../registry/partial-metadata.ts'
-import type { Query } from '../registry/query.ts'
-import { inVersion } from '../registry/representation.ts'
 import { tableFor } from '../registry/table.ts'
+import type { Query } from '../request/query.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import { type ListBodies, listMetaOf } from './list-body.ts'
-import type { Negotiated } from './media-type.ts'
 
 export interface ViewContext {
   readonly negotiated: Negotiated

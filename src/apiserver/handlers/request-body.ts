@@ -3,10 +3,10 @@ import { unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
 import { type DecodedBody, decodeJson } from '../../api/schema/decode.ts'
 import type { PatchType } from '../../client/transport.ts'
+import { PROTOBUF_TYPE } from '../http/media-type.ts'
 import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
-import type { RequestBody } from '../registry/request.ts'
-import { PROTOBUF_TYPE } from './media-type.ts'
-import type { ResourceInfo } from './request-info.ts'
+import type { ResourceInfo } from '../request/request-info.ts'
+import type { RequestBody } from '../request/resource-request.ts'
 
 /** What was sent to a resource, in the form its content type names. */
 export async function requestBody(

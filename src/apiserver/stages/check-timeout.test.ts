@@ -1,12 +1,18 @@
 import { expect, it } from 'vitest'
-import { parsePath } from './request-info.ts'
-import { checkTimeout } from './request-timeout.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { ApiRequest } from '../request/api-request.ts'
+import { checkTimeout } from './check-timeout.ts'
+import type { StageContext } from './stage.ts'
 
 const PODS = '/api/v1/namespaces/default/pods'
 const told = (path: string, query: string): string => {
+  let outcome = 'refused'
   try {
-    checkTimeout('GET', query, () => parsePath(path))
-    return 'served'
+    const exchange = { method: 'GET', url: `${path}?${query}` } as Exchange
+    void checkTimeout({} as StageContext, new ApiRequest(exchange), () => {
+      outcome = 'served'
+    })
+    return outcome
   } catch (error) {
     return (error as Error).message
   }

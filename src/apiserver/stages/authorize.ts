@@ -1,0 +1,17 @@
+import { type AccessAttributes, authorize as allow } from '../authorization/authorizer.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+import type { Stage } from './stage.ts'
+
+/** Refuses what neither the node authorizer nor RBAC nor a webhook allows. */
+export const authorize: Stage = ({ authorizer }, request, next) => {
+  const pending = allow(request.audit?.noting(authorizer) ?? authorizer, request.user, accessOf(request))
+  return pending ? pending.then(() => next(request)) : next(request)
+}
+
+/** What the request wants to do, as authorizers are asked. */
+export function accessOf({ info, verb, query, path }: ApiRequest): AccessAttributes {
+  if (!info.isResource) return { verb, path }
+  // RBAC has no verb for OPTIONS. Upstream asks for an empty one, which only a rule for all verbs allows.
+  const isOptions = verb === 'options' && info.subresource === 'proxy'
+  return { verb: isOptions ? '' : verb, resource: info, selectors: query }
+}
