@@ -1,10 +1,8 @@
-/**
- * One change of an object at a time, in the order they came. Without it many clients that patch the same object would
- * compute their changes over and over, each time losing to another.
- */
+/** Runs work for one key in the order it was asked for, and work for different keys at the same time. */
 export class KeyLock {
-  /** Who waits for each key that is taken; most of the time nobody does. */
+  /** The work that waits for each key in use; usually none. */
   readonly #waiting = new Map<string, (() => void)[] | undefined>()
+  #idle: (() => void)[] = []
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (this.#waiting.has(key)) await this.#turn(key)
@@ -14,11 +12,22 @@ export class KeyLock {
     } finally {
       const next = this.#waiting.get(key)?.shift()
       if (next) next()
-      else this.#waiting.delete(key)
+      else this.#release(key)
     }
   }
 
-  /** Resolves when all who came before are done; the key stays taken meanwhile. */
+  /** Resolves when no work runs or waits. */
+  settled(): Promise<void> {
+    if (this.#waiting.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #release(key: string): void {
+    this.#waiting.delete(key)
+    if (this.#waiting.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Resolves when all earlier work for the key is done; the key stays in use meanwhile. */
   #turn(key: string): Promise<void> {
     return new Promise((resolve) => {
       const others = this.#waiting.get(key)

@@ -54,6 +54,32 @@ const CASES = [
     [],
   ],
   [
+    'a folder imports one that stands before it in its room',
+    {
+      'src/apiserver/registry/a.ts': "import type { X } from '../admission/b.ts'\n",
+      'src/apiserver/admission/b.ts': '',
+    },
+    [],
+  ],
+  [
+    'a folder imports one that stands after it in its room, even for a type',
+    {
+      'src/apiserver/admission/a.ts': "import type { X } from '../registry/b.ts'\n",
+      'src/apiserver/registry/b.ts': '',
+    },
+    ['folderOrder src/apiserver/admission/a.ts:1'],
+  ],
+  [
+    'folders of equal rank import each other',
+    { 'src/store/etcd/a.ts': "import { x } from '../embedded/b.ts'\n", 'src/store/embedded/b.ts': '' },
+    ['folderOrder src/store/etcd/a.ts:1'],
+  ],
+  [
+    'a folder that the list does not have',
+    { 'src/cli/attic/a.ts': "import { x } from '../printing/b.ts'\n", 'src/cli/printing/b.ts': '' },
+    ['folderOrder src/cli/attic/a.ts:1'],
+  ],
+  [
     'a room nobody knows',
     { 'src/attic/a.ts': "import { x } from '../base/b.ts'\n", 'src/base/b.ts': '' },
     ['importRule src/attic/a.ts:1'],

@@ -1,6 +1,7 @@
 /** Each rule takes the tree and yields problems: { file, line, message }. The message says what to do. */
 import path from 'node:path'
 import { conformance } from './conformance.mjs'
+import { folderProblem } from './folder-order.mjs'
 import { importProblem } from './import-rule.mjs'
 import { importsOf, lineAt, resolveImport } from './sources.mjs'
 
@@ -21,6 +22,17 @@ function* importRule({ sources, files }) {
         yield { ...at, message: `${target} does not exist` }
       const message = importProblem(source.name, target, source.isTest)
       if (message) yield { ...at, message }
+    }
+  }
+}
+
+/** Folders of a room import each other in one direction; types count too. Tests may import what they need. */
+function* folderOrder({ sources }) {
+  for (const source of sources.filter((entry) => inSrc(entry.name) && !entry.isTest)) {
+    for (const found of importsOf(source)) {
+      const target = resolveImport(source.name, found.specifier)
+      const message = target && folderProblem(source.name, target)
+      if (message) yield { file: source.name, line: found.line, message }
     }
   }
 }
@@ -168,6 +180,7 @@ function* barrels({ sources }) {
 
 export const RULES = {
   importRule,
+  folderOrder,
   cycles,
   forbiddenPatterns,
   compilerEscapes,

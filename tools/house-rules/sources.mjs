@@ -26,7 +26,10 @@ export function sourceOf(name, text) {
     name,
     text,
     code: blank(text),
-    isTest: /\.(test|contract)\.(ts|mjs)$/.test(name) || name.startsWith('tests/') || name.startsWith('bench/'),
+    isTest:
+      /\.(test|contract|support|fixture)\.(ts|mjs)$/.test(name) ||
+      name.startsWith('tests/') ||
+      name.startsWith('bench/'),
   }
 }
 

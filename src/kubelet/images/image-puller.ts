@@ -2,7 +2,7 @@ import type { Container, Pod, Secret } from '../../api/generated/core-v1.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { EventType } from '../../client/events.ts'
 import type { Image, ImageService, RegistryAuth } from '../../container-runtime/image-service.ts'
-import { KeyedBackoff } from '../pod-worker/backoff.ts'
+import { KeyedBackoff } from '../pod/backoff.ts'
 import { credentialsFor } from './pull-secrets.ts'
 import { type ImageReference, parseImageReference } from './reference.ts'
 

@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts'
 import { deadline, linkAbort } from '../../base/abort.ts'
 import { runHook } from '../hooks/hooks.ts'
-import type { RuntimeContainer } from './runtime-pod.ts'
+import type { RuntimeContainer } from '../pod/runtime-pod.ts'
 import { recordContainer, type WorkerContext } from './worker-context.ts'
 
 /** Everything that is stopped gets at least this long. */

@@ -3,10 +3,10 @@ import path from 'node:path'
 import type { Pod } from '../../api/generated/core-v1.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { PodSandbox } from '../../container-runtime/runtime.ts'
+import { POD_GRACE_PERIOD, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../pod/runtime-labels.ts'
 import { PodVolumes } from '../volumes/pod-volumes.ts'
 import { podDirectory } from './pod-paths.ts'
 import { PodWorker } from './pod-worker.ts'
-import { POD_GRACE_PERIOD, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime-labels.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** A second look at everything in the runtime, should an event ever get lost. */

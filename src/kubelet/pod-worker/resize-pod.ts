@@ -1,10 +1,10 @@
 /** Other resources for a pod while it runs: first the node makes the promise, then the runtime is told (KEP-1287). */
 import type { Container, Pod } from '../../api/generated/core-v1.ts'
 import type { LinuxContainerResources } from '../../container-runtime/container-config.ts'
-import { containersOf } from './allocation.ts'
+import { containersOf } from '../pod/allocation.ts'
+import { latestOf, type RuntimeContainer, readySandbox } from '../pod/runtime-pod.ts'
 import type { PodState } from './pod-state.ts'
 import { containerResources, podResources } from './resources.ts'
-import { latestOf, type RuntimeContainer, readySandbox } from './runtime-pod.ts'
 import { podReference } from './worker-context.ts'
 
 /** What cannot be had now is asked for again after this, or when a pod leaves the node. */

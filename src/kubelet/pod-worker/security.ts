@@ -2,7 +2,7 @@ import type { SeccompProfile as ApiSeccomp, Container, Pod } from '../../api/gen
 import type { SeccompProfile, SecurityContext } from '../../container-runtime/container-config.ts'
 import type { Image } from '../../container-runtime/image-service.ts'
 import type { NamespaceOptions } from '../../container-runtime/sandbox-config.ts'
-import { podText } from './runtime-labels.ts'
+import { podText } from '../pod/runtime-labels.ts'
 
 const MASKED_PATHS = [
   '/proc/asound',

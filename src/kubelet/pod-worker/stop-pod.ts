@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../api/generated/core-v1.ts'
 import { isSidecar } from '../../api/kinds/core/pod/resources.ts'
+import { containerName, type RuntimeContainer, type RuntimePod, readySandbox } from '../pod/runtime-pod.ts'
 import { killContainer } from './kill-container.ts'
-import { containerName, type RuntimeContainer, type RuntimePod, readySandbox } from './runtime-pod.ts'
 import type { WorkerContext } from './worker-context.ts'
 
 /** Stops everything of a pod, in order: sidecars after the containers they serve, the last started first. */

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 import type { Pod } from '../../api/generated/core-v1.ts'
 import type { ContainerStatus } from '../../container-runtime/runtime.ts'
+import { containerName } from '../pod/runtime-pod.ts'
 import { terminationFile } from './pod-paths.ts'
-import { containerName } from './runtime-pod.ts'
 
 const MAX_MESSAGE = 4096
 const MAX_LOG_MESSAGE = 2048

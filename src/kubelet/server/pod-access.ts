@@ -3,9 +3,9 @@ import type { ContainerStatus, Pod } from '../../api/generated/core-v1.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { AttachOptions, ExecOptions, ExecSession } from '../../container-runtime/runtime.ts'
 import { type LogOptions, readLog } from '../logs/read-log.ts'
+import { historyOf, latestOf, type RuntimeContainer, readySandbox } from '../pod/runtime-pod.ts'
 import type { PodWorker } from '../pod-worker/pod-worker.ts'
 import type { PodWorkers } from '../pod-worker/pod-workers.ts'
-import { historyOf, latestOf, type RuntimeContainer, readySandbox } from '../pod-worker/runtime-pod.ts'
 import type { WorkerContext } from '../pod-worker/worker-context.ts'
 
 export interface PodName {

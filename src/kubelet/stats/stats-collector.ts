@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ContainerRuntime, ContainerStats, PodSandboxStats } from '../../container-runtime/runtime.ts'
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../pod-worker/runtime-labels.ts'
+import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../pod/runtime-labels.ts'
 import { type NodeUsage, readNodeUsage } from './node-usage.ts'
 
 /** All figures of one moment. */

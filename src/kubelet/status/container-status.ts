@@ -5,7 +5,7 @@ import type {
   ContainerStatus,
 } from '../../api/generated/core-v1.ts'
 import { formatTime } from '../../api/meta/time.ts'
-import type { RuntimeContainer } from '../pod-worker/runtime-pod.ts'
+import type { RuntimeContainer } from '../pod/runtime-pod.ts'
 
 /** Why a container does not run, as the last attempt to start it told. */
 export interface WaitingReason {

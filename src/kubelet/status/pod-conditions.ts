@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/generated/core-v1.ts'
 import { isSidecar } from '../../api/kinds/core/pod/resources.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
-import type { ResizeState } from '../pod-worker/allocation.ts'
+import type { ResizeState } from '../pod/allocation.ts'
 
 export const RESIZE_CONDITIONS: readonly string[] = ['PodResizePending', 'PodResizeInProgress']
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { KeyLock } from '../../base/key-lock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Conntrack } from '../../linux/conntrack.ts'
 import type { Linux } from '../../linux/linux.ts'
@@ -8,7 +9,6 @@ import type { Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
 import { PodAddresses } from '../ipam/pod-addresses.ts'
 import type { PodAttachment, PodNetwork, PodSandbox } from '../pod-network.ts'
-import { InOrder } from '../sandboxes/in-order.ts'
 import {
   deleteSandboxNamespace,
   makeSandboxNamespace,
@@ -54,7 +54,7 @@ export class BridgePodNetwork implements PodNetwork {
   readonly #nftables: Nftables
   readonly #conntrack: Conntrack
   readonly #hostPorts = new HostPorts()
-  readonly #order = new InOrder()
+  readonly #order = new KeyLock()
   /** Addresses whose last pod's link the kernel may not have cleared away yet. */
   readonly #lingering = new Map<string, string>()
   #configured: Configured | undefined

@@ -1,8 +1,8 @@
+import { KeyLock } from '../../base/key-lock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { LOOPBACK_INDEX } from '../../linux/rtnetlink.ts'
 import type { PodAttachment, PodNetwork, PodSandbox } from '../pod-network.ts'
-import { InOrder } from '../sandboxes/in-order.ts'
 import {
   deleteSandboxNamespace,
   openSandboxNamespace,
@@ -34,7 +34,7 @@ const POD_LINK = 'eth0'
 export class CniPodNetwork implements PodNetwork {
   readonly needsPodCIDR = false
   readonly #options: CniOptions
-  readonly #order = new InOrder()
+  readonly #order = new KeyLock()
 
   constructor(options: CniOptions) {
     this.#options = options

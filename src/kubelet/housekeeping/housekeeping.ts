@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { SerialLoop } from '../../base/serial-loop.ts'
 import type { EventRecorder } from '../../client/events.ts'
 import type { ContainerRuntime } from '../../container-runtime/runtime.ts'
 import { DEFAULT_THRESHOLDS, type EvictionThresholds } from '../eviction/eviction.ts'
@@ -11,11 +12,10 @@ import {
   removeImages,
 } from '../images/garbage-collection.ts'
 import { DEFAULT_ROTATION, rotateLog } from '../logs/rotate-logs.ts'
+import type { Pressure } from '../node/node-object.ts'
 import type { PodWorkers } from '../pod-worker/pod-workers.ts'
-import { SerialLoop } from '../pod-worker/serial-loop.ts'
 import type { NodeUsage } from '../stats/node-usage.ts'
 import type { StatsCollector } from '../stats/stats-collector.ts'
-import type { Pressure } from './node-object.ts'
 
 export interface HousekeepingOptions {
   readonly runtime: ContainerRuntime

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.ts'
+import type { Clock, Timer } from './clock.ts'
 
 export interface SerialLoopOptions {
   readonly clock: Clock
@@ -9,7 +9,7 @@ export interface SerialLoopOptions {
   readonly retry: { readonly first: number; readonly longest: number }
 }
 
-/** Runs one thing again and again, never twice at once: when it is woken, and when it asked to be. */
+/** Runs one function repeatedly, never twice at once: when woken, and at the time it asked for. */
 export class SerialLoop {
   readonly #options: SerialLoopOptions
   #isRunning = false
