@@ -1,6 +1,7 @@
 import type { Kind, Verb } from '../api/kind.ts'
 import { pathNotFound } from '../api/meta/api-error.ts'
 import { apiVersionOf, type KubernetesObject } from '../api/meta/object.ts'
+import { ANNOTATION } from '../api/meta/well-known.ts'
 import type { ApiAnswer, ApiCall, ResourceType, Transport, WatchCall, WatchEvent } from '../client/transport.ts'
 import type { Auditor } from './audit/auditor.ts'
 import { authorize } from './authorization/authorizer.ts'
@@ -201,7 +202,7 @@ function bookmark(kind: Kind, revision: number, initialEventsEnd: boolean): Kube
     apiVersion: apiVersionOf(kind),
     metadata: {
       resourceVersion: String(revision),
-      ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+      ...(initialEventsEnd && { annotations: { [ANNOTATION.initialEventsEnd]: 'true' } }),
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Service } from '../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
+import { LABEL } from '../api/meta/well-known.ts'
 import type { Random } from '../base/random.ts'
 import type { CacheFeed } from './watch-cache/cache-feed.ts'
 import { storagePrefix } from './watch-cache/storage-key.ts'
@@ -37,7 +38,7 @@ export async function resolveService(
   const scope = { id: keyPrefix, keyPrefix, exactKey: false, matches: undefined }
   const found: ServiceAddress[] = []
   for (const cached of (await feed.cache(SLICES)).select(scope)) {
-    if (cached.labels['kubernetes.io/service-name'] !== name) continue
+    if (cached.labels[LABEL.serviceName] !== name) continue
     const slice = cached.object as unknown as EndpointSlice
     const target = slice.ports?.find((one) => (one.name ?? '') === (servicePort.name ?? ''))?.port
     if (target === undefined) continue

@@ -1,5 +1,7 @@
 /** The DNS server of a node: the names of the cluster, and by other servers those of the world. */
+
 import { configMapKind } from '../api/kinds/core/config-map.ts'
+import { NAMESPACE } from '../api/meta/well-known.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -36,7 +38,7 @@ export interface ClusterDns extends AsyncDisposable {
   readonly ports: readonly number[]
 }
 
-const CONFIG_MAP = { namespace: 'kube-system', fieldSelector: 'metadata.name=coredns' }
+const CONFIG_MAP = { namespace: NAMESPACE.system, fieldSelector: 'metadata.name=coredns' }
 
 export async function startClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
   const { transport, clock, random, log, zone = 'cluster.local' } = options

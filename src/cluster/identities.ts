@@ -1,3 +1,4 @@
+import { NAMESPACE } from '../api/meta/well-known.ts'
 import { AUTHENTICATED, serviceAccountIdentity, type UserInfo } from '../apiserver/identity.ts'
 import type { ClusterCertificates, KeyPair } from './certificates.ts'
 
@@ -40,7 +41,7 @@ const SERVICE_ACCOUNTS: Readonly<Record<string, string>> = {
 
 /** Each controller acts as a service account of its own, with the rights of its own work. */
 export const controllerIdentity = (controller: string): UserInfo =>
-  serviceAccountIdentity('kube-system', SERVICE_ACCOUNTS[controller] ?? controller)
+  serviceAccountIdentity(NAMESPACE.system, SERVICE_ACCOUNTS[controller] ?? controller)
 
 /** A certificate by which a client shows that it is this user of these groups. */
 export const issueClientCertificate = (

@@ -1,4 +1,5 @@
 import type { ConfigMap } from '../api/generated/core-v1.ts'
+import { NAMESPACE } from '../api/meta/well-known.ts'
 
 /** What every node of the cluster has to know and to agree on; a machine that joins reads it from the API. */
 export interface NodeConfiguration {
@@ -13,7 +14,7 @@ export interface NodeConfiguration {
   readonly proxyMode: string
 }
 
-export const NODE_CONFIGURATION = { namespace: 'kube-system', name: 'sampan-configuration' }
+export const NODE_CONFIGURATION = { namespace: NAMESPACE.system, name: 'sampan-configuration' }
 
 export const configurationData = (configuration: NodeConfiguration): Record<string, string> => ({
   clusterCIDR: configuration.clusterCidrs.join(','),

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { NAMESPACE } from '../api/meta/well-known.ts'
 import { createClient } from '../client/client.ts'
 import { createEventRecorder } from '../client/events.ts'
 import { createInformerFactory } from '../client/informer-factory.ts'
@@ -35,7 +36,7 @@ export interface RunningControllers extends AsyncDisposable {
   readonly isBusy: boolean
 }
 
-const LEASE = { namespace: 'kube-system', name: 'kube-controller-manager' }
+const LEASE = { namespace: NAMESPACE.system, name: 'kube-controller-manager' }
 /** Milliseconds before standing for election again after the work of a leader failed as a whole. */
 const RETRY_PAUSE = 1000
 

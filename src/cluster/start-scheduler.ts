@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { NAMESPACE } from '../api/meta/well-known.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -25,7 +26,7 @@ export interface RunningScheduler extends AsyncDisposable {
   readonly isBusy: boolean
 }
 
-const LEASE = { namespace: 'kube-system', name: 'kube-scheduler' }
+const LEASE = { namespace: NAMESPACE.system, name: 'kube-scheduler' }
 /** Milliseconds before standing for election again after the work of a leader failed as a whole. */
 const RETRY_PAUSE = 1000
 

@@ -1,4 +1,5 @@
 import type { JsonObject, KubernetesObject } from '../api/meta/object.ts'
+import { ANNOTATION } from '../api/meta/well-known.ts'
 import { appliedFieldsOf } from './applied-fields.ts'
 import { compareFields } from './compare-fields.ts'
 import { difference, type FieldSet, setOf } from './field-set.ts'
@@ -6,7 +7,7 @@ import { cloneJson, isObject, setField } from './json-value.ts'
 import type { MergeShape } from './merge-shape.ts'
 
 /** Where client-side apply keeps what it applied. */
-export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+export const LAST_APPLIED = ANNOTATION.lastApplied
 /** The manager name of `kubectl apply --server-side`; only it takes over from client-side apply. */
 export const KUBECTL = 'kubectl'
 const ANNOTATIONS_MAX_BYTES = 256 * 1024

@@ -3,8 +3,10 @@
  * what comes out are the keys of the ports for which something is different now. All modes render this table, so none
  * can disagree with another about which endpoint is right.
  */
+
 import type { Service } from '../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
+import { LABEL } from '../api/meta/well-known.ts'
 import { deepEqual } from '../base/deep-equal.ts'
 import { getOrCreate } from '../base/get-or-create.ts'
 import { type Endpoint, isExternallyAccessible, type ServicePort, type ServicePortKey } from './service-port.ts'
@@ -37,8 +39,6 @@ export interface NoLocalEndpoints {
   readonly external: number
 }
 
-const ZONE_LABEL = 'topology.kubernetes.io/zone'
-
 export class ServiceTable {
   readonly #ports = new Map<ServicePortKey, ServicePort>()
   readonly #specs = new Map<string, readonly PortSpec[]>()
@@ -51,7 +51,7 @@ export class ServiceTable {
   #place: Place
 
   constructor(node: TableNode) {
-    this.#place = { nodeName: node.name, zone: node.labels?.[ZONE_LABEL] }
+    this.#place = { nodeName: node.name, zone: node.labels?.[LABEL.zone] }
   }
 
   get size(): number {
@@ -77,7 +77,7 @@ export class ServiceTable {
 
   /** The zone of the node decides about topology hints. */
   setNode({ labels }: Pick<TableNode, 'labels'>): void {
-    const zone = labels?.[ZONE_LABEL]
+    const zone = labels?.[LABEL.zone]
     if (zone === this.#place.zone) return
     this.#place = { ...this.#place, zone }
     for (const service of this.#specs.keys()) this.#dirty.add(service)

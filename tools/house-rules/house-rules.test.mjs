@@ -80,6 +80,19 @@ const CASES = [
     ['folderOrder src/cli/attic/a.ts:1'],
   ],
   [
+    'a label of Kubernetes that two files write',
+    { 'src/base/a.ts': "const a = 'kubernetes.io/b'\n", 'src/base/c.ts': "\nconst d = 'kubernetes.io/b'\n" },
+    ['wellKnownNames src/base/a.ts:1', 'wellKnownNames src/base/c.ts:2'],
+  ],
+  [
+    'a label of Kubernetes that one file writes twice, and a group version',
+    {
+      'src/base/a.ts': "const a = ['kubernetes.io/b', 'kubernetes.io/b', 'x.k8s.io/v1']\n",
+      'src/base/c.ts': "const d = 'x.k8s.io/v1'\n",
+    },
+    [],
+  ],
+  [
     'a room nobody knows',
     { 'src/attic/a.ts': "import { x } from '../base/b.ts'\n", 'src/base/b.ts': '' },
     ['importRule src/attic/a.ts:1'],

@@ -178,6 +178,23 @@ function* barrels({ sources }) {
   }
 }
 
+/** A label, annotation, taint or the like of Kubernetes that two files write has one home. */
+function* wellKnownNames({ sources }) {
+  const places = new Map()
+  for (const source of sources.filter((entry) => inSrc(entry.name) && !entry.isTest)) {
+    for (const match of source.text.matchAll(/'((?:[a-z0-9.-]*\.)?(?:kubernetes|k8s)\.io\/[a-zA-Z0-9._-]+)'/g)) {
+      if (/\/v\d\w*$/.test(match[1])) continue
+      const at = { file: source.name, line: lineAt(source.text, match.index) }
+      places.set(match[1], [...(places.get(match[1]) ?? []), at])
+    }
+  }
+  for (const [name, found] of places) {
+    if (new Set(found.map(({ file }) => file)).size < 2) continue
+    for (const at of found)
+      yield { ...at, message: `'${name}' stands in several files: use src/api/meta/well-known.ts` }
+  }
+}
+
 export const RULES = {
   importRule,
   folderOrder,
@@ -188,6 +205,7 @@ export const RULES = {
   longFiles,
   readmes,
   barrels,
+  wellKnownNames,
   conformance,
 }
 

@@ -1,10 +1,10 @@
 import type { CertificateSigningRequest } from '../../api/generated/certificates-v1.ts'
 import { forbiddenAccess } from '../../api/meta/api-error.ts'
+import { SIGNER } from '../../api/meta/well-known.ts'
 import { isSigningRequest, SIGNING_REQUESTS } from './certificate-requester.ts'
 import { organizationsOf } from './certificate-subject.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 const MASTERS = 'system:masters'
 
 /** Nobody asks for a certificate that makes them almighty. */
@@ -14,9 +14,13 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
   validate({ operation, kind, subresource, draft, name }) {
     if (operation !== 'CREATE' || !isSigningRequest(kind) || subresource !== '' || !draft) return
     const { spec } = draft as CertificateSigningRequest
-    if (spec?.signerName !== CLIENT_SIGNER) return
+    if (spec?.signerName !== SIGNER.apiserverClient) return
     if (!groupsOf(spec.request, name).includes(MASTERS)) return
-    throw forbiddenAccess(SIGNING_REQUESTS, name, `use of ${CLIENT_SIGNER} signer with ${MASTERS} group is not allowed`)
+    throw forbiddenAccess(
+      SIGNING_REQUESTS,
+      name,
+      `use of ${SIGNER.apiserverClient} signer with ${MASTERS} group is not allowed`,
+    )
   },
 }
 

@@ -1,11 +1,11 @@
 import type { PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
 import type { StorageClass } from '../../api/generated/storage-v1.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { defaultClassFinder } from './default-class.ts'
 import type { Lister } from './lister.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class'
-const IS_DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class']
+const IS_DEFAULT = [ANNOTATION.isDefaultStorageClass, ANNOTATION.betaIsDefaultStorageClass]
 
 /** A claim that names no class gets the default one. The empty name is a name: it asks for no class at all. */
 export function defaultStorageClass(classes: Lister<StorageClass>): AdmissionPlugin {
@@ -23,7 +23,11 @@ export function defaultStorageClass(classes: Lister<StorageClass>): AdmissionPlu
       if (kind.plural !== 'persistentvolumeclaims' || kind.group !== '') return
       if (operation !== 'CREATE' || subresource !== '' || !draft) return
       const claim = draft as PersistentVolumeClaim
-      if (claim.spec?.storageClassName !== undefined || claim.metadata.annotations?.[BETA_CLASS] !== undefined) return
+      if (
+        claim.spec?.storageClassName !== undefined ||
+        claim.metadata.annotations?.[ANNOTATION.betaStorageClass] !== undefined
+      )
+        return
       return setClass(claim)
     },
   }

@@ -1,7 +1,8 @@
 import type { Pod, Toleration } from '../../api/generated/core-v1.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+const TAINTS = [TAINT.notReady, TAINT.unreachable]
 const SECONDS = 300
 
 /** A pod stays for five minutes on a node that is not ready or not reachable, unless it says itself how long. */

@@ -1,10 +1,9 @@
 import type { Container, PodSpec, ServiceAccount } from '../../api/generated/core-v1.ts'
-
-const ENFORCED = 'kubernetes.io/enforce-mountable-secrets'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 
 /** An account may be marked so that its pods use no secrets but those it lists; says what breaks that. */
 export function unmountableSecret(spec: PodSpec, account: ServiceAccount, subresource: string): string | undefined {
-  if (!isTrue(account.metadata.annotations?.[ENFORCED])) return undefined
+  if (!isTrue(account.metadata.annotations?.[ANNOTATION.enforceMountableSecrets])) return undefined
   const listed = new Set((account.secrets ?? []).map(({ name }) => name))
   const because = `is not allowed because service account ${account.metadata.name} does not reference that`
   const secret = (name: string) => `secret.secretName="${name}" ${because} secret`

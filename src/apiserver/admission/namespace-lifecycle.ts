@@ -1,10 +1,11 @@
 import { ApiError, forbiddenAccess, objectNotFound } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import type { Lister } from './lister.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 
 /** Without these a cluster does not work. */
-const IMMORTAL = new Set(['default', 'kube-system', 'kube-public'])
+const IMMORTAL = new Set(['default', NAMESPACE.system, NAMESPACE.public])
 
 /**
  * Nothing is created in a namespace that does not exist or is going away, and the namespaces the cluster itself

@@ -1,16 +1,18 @@
+import { LABEL } from '../../api/meta/well-known.ts'
+
 /** Labels of Kubernetes' own that a kubelet may set on its node. */
 const KUBELET_LABELS = new Set([
-  'kubernetes.io/hostname',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
+  LABEL.hostname,
+  LABEL.zone,
+  LABEL.region,
+  LABEL.betaZone,
+  LABEL.betaRegion,
   'node.kubernetes.io/instance-type',
-  'beta.kubernetes.io/instance-type',
-  'kubernetes.io/os',
-  'kubernetes.io/arch',
-  'beta.kubernetes.io/os',
-  'beta.kubernetes.io/arch',
+  LABEL.betaInstanceType,
+  LABEL.os,
+  LABEL.arch,
+  LABEL.betaOs,
+  LABEL.betaArch,
   'node.kubernetes.io/windows-build',
 ])
 const KUBELET_PREFIXES = ['kubelet.kubernetes.io', 'node.kubernetes.io']

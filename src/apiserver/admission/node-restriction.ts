@@ -2,6 +2,7 @@ import type { TokenRequest } from '../../api/generated/authentication-v1.ts'
 import type { Node, PersistentVolumeClaim, Pod } from '../../api/generated/core-v1.ts'
 import type { ResourceSlice } from '../../api/generated/resource-v1.ts'
 import { forbiddenAccess } from '../../api/meta/api-error.ts'
+import { ANNOTATION, NAMESPACE } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { podReferences } from '../authorization/node/pod-references.ts'
 import { nodeOf } from '../identity.ts'
@@ -20,8 +21,6 @@ interface NodeWrite {
   readonly request: AdmissionRequest
   readonly readers: NodeRestrictionReaders
 }
-
-const MIRROR = 'kubernetes.io/config.mirror'
 
 /** A kubelet writes its own node and what belongs to the pods bound to it; never what would give it more. */
 export function nodeRestriction(readers: NodeRestrictionReaders): AdmissionPlugin {
@@ -90,8 +89,11 @@ function checkPodStatus({ request, node }: NodeWrite): void {
 async function checkMirrorPod({ request, node, readers }: NodeWrite): Promise<void> {
   const pod = request.draft as Pod
   const who = `node ${quoted(node)}`
-  if (pod.metadata.annotations?.[MIRROR] === undefined)
-    throw refuse(request, `pod does not have ${quoted(MIRROR)} annotation, ${who} can only create mirror pods`)
+  if (pod.metadata.annotations?.[ANNOTATION.mirrorPod] === undefined)
+    throw refuse(
+      request,
+      `pod does not have ${quoted(ANNOTATION.mirrorPod)} annotation, ${who} can only create mirror pods`,
+    )
   if (pod.spec?.nodeName !== node) throw refuse(request, `${who} can only create pods with spec.nodeName set to itself`)
   const [owner, ...others] = pod.metadata.ownerReferences ?? []
   if (others.length > 0)
@@ -175,7 +177,7 @@ async function checkToken({ request, node, readers }: NodeWrite): Promise<void> 
 }
 
 function checkLease(write: NodeWrite): void {
-  if (write.request.namespace !== 'kube-node-lease')
+  if (write.request.namespace !== NAMESPACE.nodeLease)
     throw refuse(write.request, 'can only access leases in the "kube-node-lease" system namespace')
   checkOwnName(write, 'can only access node lease with the same name as the requesting node')
 }

@@ -3,11 +3,11 @@ import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import { quantityIn } from '../../api/kinds/core/resource-list.ts'
 import { forbiddenAccess } from '../../api/meta/api-error.ts'
 import { compareQuantities, quantityOf } from '../../api/meta/quantity.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import type { Lister } from './lister.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
 const CLAIMS = { group: '', resource: 'persistentvolumeclaims' }
-const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class'
 const NOTHING = quantityOf(0)
 
 /** A claim grows only when it is bound and its class says that its volumes can. */
@@ -34,4 +34,4 @@ export function persistentVolumeClaimResize(classes: Lister<StorageClass>): Admi
 
 const sizeOf = ({ spec }: PersistentVolumeClaim) => quantityIn(spec?.resources?.requests, 'storage') ?? NOTHING
 const classOf = ({ metadata, spec }: PersistentVolumeClaim) =>
-  metadata.annotations?.[BETA_CLASS] ?? spec?.storageClassName ?? ''
+  metadata.annotations?.[ANNOTATION.betaStorageClass] ?? spec?.storageClassName ?? ''

@@ -1,8 +1,9 @@
 import type { Binding, Node, Pod } from '../../api/generated/core-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import type { Lister } from './lister.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const COPIED = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']
+const COPIED = [LABEL.zone, LABEL.region]
 
 /** A pod knows the zone and region it runs in (https://kep.k8s.io/4742): they come with its node. */
 export function podTopologyLabels(nodes: Lister<Node>): AdmissionPlugin {

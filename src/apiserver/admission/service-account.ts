@@ -1,5 +1,6 @@
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/core-v1.ts'
 import { forbiddenAccess } from '../../api/meta/api-error.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { type Random, randomSuffix } from '../../base/random.ts'
 import { unmountableSecret } from './mountable-secrets.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
@@ -12,7 +13,6 @@ export interface ServiceAccounts {
 
 const PODS = { group: '', resource: 'pods' }
 const DEFAULT = 'default'
-const MIRROR = 'kubernetes.io/config.mirror'
 const VOLUME_PREFIX = 'kube-api-access-'
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** An hour and a little: a kubelet renews tokens in good time, and tells this one from those that users ask for. */
@@ -64,7 +64,8 @@ const isPod = ({ kind, draft }: AdmissionRequest) =>
   kind.plural === 'pods' && kind.group === '' && (draft as Pod | undefined)?.spec !== undefined
 const isChecked = ({ operation, subresource }: AdmissionRequest) =>
   (operation === 'CREATE' && subresource === '') || (operation === 'UPDATE' && subresource === 'ephemeralcontainers')
-const isMirror = ({ annotations }: Pod['metadata']) => annotations !== undefined && Object.hasOwn(annotations, MIRROR)
+const isMirror = ({ annotations }: Pod['metadata']) =>
+  annotations !== undefined && Object.hasOwn(annotations, ANNOTATION.mirrorPod)
 
 function mountToken(spec: PodSpec, random: Random): void {
   const present = spec.volumes?.find(({ name }) => name.startsWith(VOLUME_PREFIX))

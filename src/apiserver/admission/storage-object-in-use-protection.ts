@@ -1,9 +1,10 @@
+import { FINALIZER } from '../../api/meta/well-known.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
 const FINALIZERS: Readonly<Record<string, string | undefined>> = {
-  '/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
-  '/persistentvolumes': 'kubernetes.io/pv-protection',
-  'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
+  '/persistentvolumeclaims': FINALIZER.claim,
+  '/persistentvolumes': FINALIZER.volume,
+  'storage.k8s.io/volumeattributesclasses': FINALIZER.attributesClass,
 }
 
 /** A volume that is in use outlives its deletion; a controller lifts the mark when nobody uses it any more. */

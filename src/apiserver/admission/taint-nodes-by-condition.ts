@@ -1,7 +1,8 @@
 import type { Node } from '../../api/generated/core-v1.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
+const NOT_READY = { key: TAINT.notReady, effect: 'NoSchedule' }
 
 /** A new node takes no pods until it is known to be ready; the node lifecycle controller lifts the taint. */
 export const taintNodesByCondition: AdmissionPlugin = {

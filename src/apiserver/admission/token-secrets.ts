@@ -1,12 +1,10 @@
 import type { Secret, ServiceAccount } from '../../api/generated/core-v1.ts'
+import { ANNOTATION, SECRET_TYPE } from '../../api/meta/well-known.ts'
 import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { storagePrefix } from '../watch-cache/storage-key.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
-const TYPE = 'kubernetes.io/service-account-token'
-const ACCOUNT_NAME = 'kubernetes.io/service-account.name'
-const ACCOUNT_UID = 'kubernetes.io/service-account.uid'
 const ACCOUNTS = storagePrefix({ group: '', plural: 'serviceaccounts' })
 
 /** Gives a Secret of the token type what it is for: a token of the account it names, which does not end by itself. */
@@ -23,14 +21,15 @@ export function tokenSecrets(
       if (operation !== 'CREATE' && operation !== 'UPDATE') return
       const secret = draft as Secret
       const annotations = secret.metadata.annotations
-      const accountName = annotations?.[ACCOUNT_NAME]
-      if (secret.type !== TYPE || !annotations || !accountName) return
+      const accountName = annotations?.[ANNOTATION.serviceAccountName]
+      if (secret.type !== SECRET_TYPE.serviceAccountToken || !annotations || !accountName) return
       const account = (await feed.cache(ACCOUNTS)).get(`${ACCOUNTS}${namespace}/${accountName}`)?.object as
         | ServiceAccount
         | undefined
       const uid = account?.metadata.uid
-      if (!uid || (annotations[ACCOUNT_UID] && annotations[ACCOUNT_UID] !== uid)) return
-      annotations[ACCOUNT_UID] = uid
+      if (!uid || (annotations[ANNOTATION.serviceAccountUid] && annotations[ANNOTATION.serviceAccountUid] !== uid))
+        return
+      annotations[ANNOTATION.serviceAccountUid] = uid
       await fill(secret, namespace, { name: accountName, uid }, tokens, rootCertificate)
     },
   }

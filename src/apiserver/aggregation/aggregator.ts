@@ -2,6 +2,7 @@ import type { APIService } from '../../api/generated/apiregistration-v1.ts'
 import type { Kind } from '../../api/kind.ts'
 import { findCondition } from '../../api/meta/conditions.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import type { Logger } from '../../base/log.ts'
 import { WorkQueue } from '../../base/workqueue.ts'
 import type { Transport } from '../../client/transport.ts'
@@ -115,7 +116,7 @@ export class Aggregator implements AsyncDisposable {
       follow(this.#context, services, recheck),
       follow(this.#context, slices, (namespace, name, object) => {
         const key = `${namespace}/${name}`
-        const owner = object?.metadata.labels?.['kubernetes.io/service-name'] ?? owners.get(key)
+        const owner = object?.metadata.labels?.[LABEL.serviceName] ?? owners.get(key)
         if (object) owners.set(key, owner)
         else owners.delete(key)
         recheck(namespace, owner)

@@ -1,11 +1,11 @@
 import type { ConfigMap } from '../../api/generated/core-v1.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps', namespaced: true }
 const NAME = 'extension-apiserver-authentication'
-const NAMESPACE = 'kube-system'
 
 export interface FrontProxy {
   /** PEM of the authority that signed the certificate, and signs nothing else. */
@@ -34,10 +34,10 @@ export async function publishAuthentication(
       'requestheader-username-headers': '["X-Remote-User"]',
     }),
   }
-  const place = { resource: CONFIG_MAPS, namespace: NAMESPACE }
+  const place = { resource: CONFIG_MAPS, namespace: NAMESPACE.system }
   const found = (await transport.call({ ...place, verb: 'get', name: NAME }).catch(ifMissing)) as ConfigMap | undefined
   if (found && deepEqual(found.data, data)) return
-  const body = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: NAME, namespace: NAMESPACE }, data }
+  const body = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: NAME, namespace: NAMESPACE.system }, data }
   if (found) await transport.call({ ...place, verb: 'update', name: NAME, body: { ...found, data } })
   else await transport.call({ ...place, verb: 'create', body })
 }

@@ -1,6 +1,7 @@
 import type { APIServiceCondition, APIServiceSpec } from '../../api/generated/apiregistration-v1.ts'
 import type { Service } from '../../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
 import { storagePrefix } from '../watch-cache/storage-key.ts'
 import { identityHeaders } from './hand-on.ts'
@@ -70,6 +71,6 @@ async function slicesOf(feed: CacheFeed, namespace: string, service: string): Pr
   const scope = { id: keyPrefix, keyPrefix, exactKey: false, matches: undefined }
   return (await feed.cache(SLICES))
     .select(scope)
-    .filter(({ labels }) => labels['kubernetes.io/service-name'] === service)
+    .filter(({ labels }) => labels[LABEL.serviceName] === service)
     .map(({ object }) => object as unknown as EndpointSlice)
 }

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../../api/generated/core-v1.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { SECRET_TYPE } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 import type { CacheFeed } from '../watch-cache/cache-feed.ts'
@@ -20,7 +21,7 @@ export function bootstrapTokens(feed: CacheFeed, clock: Clock, serverAudiences: 
       const [, id, secretPart] = match
       const cache = await feed.cache(SECRETS)
       const secret = cache.get(`${SECRETS}kube-system/bootstrap-token-${id}`)?.object as Secret | undefined
-      if (secret?.type !== 'bootstrap.kubernetes.io/token' || secret.metadata.deletionTimestamp) return undefined
+      if (secret?.type !== SECRET_TYPE.bootstrapToken || secret.metadata.deletionTimestamp) return undefined
       return forServer(userOf(secret, id!, secretPart!, clock.now()), serverAudiences, audiences)
     },
   }

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
 
 const users = new WeakMap<TLSSocket, UserInfo | null>()
@@ -29,7 +30,7 @@ function readCertificate(socket: TLSSocket, isUser: IsUserCertificate | undefine
   if (isUser && !isUser(new X509Certificate(certificate.raw))) return undefined
   const groups = subject?.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O]
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
-  const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }
+  const extra = { [ANNOTATION.credentialId]: [`X509SHA256=${fingerprint}`] }
   return { name, groups: [...groups, AUTHENTICATED], extra }
 }
 

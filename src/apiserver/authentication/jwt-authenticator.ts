@@ -1,3 +1,4 @@
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 import { CelError, type CelValue } from '../../cel/values.ts'
 import { AUTHENTICATED, type UserInfo } from '../identity.ts'
@@ -151,7 +152,7 @@ function extrasOf({ jti }: Claims, mapped: readonly (readonly [string, string[]]
   const extra: [string, string[]][] = mapped
     .filter(([, values]) => values.length > 0)
     .map(([key, values]) => [key, values])
-  if (typeof jti === 'string') extra.unshift(['authentication.kubernetes.io/credential-id', [`JTI=${jti}`]])
+  if (typeof jti === 'string') extra.unshift([ANNOTATION.credentialId, [`JTI=${jti}`]])
   return extra.length > 0 ? Object.fromEntries(extra) : undefined
 }
 

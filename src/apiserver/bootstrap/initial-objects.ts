@@ -1,11 +1,12 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 
 /** What every cluster has from its first moment on. */
 export function initialObjects(clock: Clock, serviceCidrs: readonly string[]): KubernetesObject[] {
   return [
-    ...['kube-system', 'kube-public', 'kube-node-lease', 'default'].map(namespace),
+    ...[NAMESPACE.system, NAMESPACE.public, NAMESPACE.nodeLease, 'default'].map(namespace),
     serviceCidr(clock, serviceCidrs),
     priorityClass('system-cluster-critical', 2_000_000_000),
     priorityClass('system-node-critical', 2_000_001_000),

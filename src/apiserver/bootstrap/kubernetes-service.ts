@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { getOrCreate } from '../../base/get-or-create.ts'
 import type { ResourceType, Transport } from '../../client/transport.ts'
@@ -53,7 +54,7 @@ export function kubernetesEndpoints(servers: readonly Address[]): KubernetesObje
   const endpoints = {
     kind: 'Endpoints',
     apiVersion: 'v1',
-    metadata: { ...metadata, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    metadata: { ...metadata, labels: { [LABEL.skipMirror]: 'true' } },
     subsets: byPort.map(({ port, hosts }) => ({ addresses: hosts.map((ip) => ({ ip })), ports: [https(port)] })),
   }
   // A slice has one set of ports: servers on another port than the first are in the Endpoints alone.
@@ -62,7 +63,7 @@ export function kubernetesEndpoints(servers: readonly Address[]): KubernetesObje
   const slice = {
     kind: 'EndpointSlice',
     apiVersion: 'discovery.k8s.io/v1',
-    metadata: { ...metadata, labels: { 'kubernetes.io/service-name': NAME } },
+    metadata: { ...metadata, labels: { [LABEL.serviceName]: NAME } },
     addressType: family,
     endpoints: hosts
       .filter((host) => host.includes(':') === (family === 'IPv6'))

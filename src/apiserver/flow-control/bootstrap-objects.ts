@@ -6,6 +6,7 @@ import type {
   Subject,
 } from '../../api/generated/flowcontrol-v1.ts'
 import { mandatoryFlowSchemas, mandatoryPriorityLevels } from '../../api/kinds/flowcontrol/mandatory.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 
 /** The objects of every cluster. The mandatory ones cannot be changed; the suggested ones can. */
 
@@ -84,15 +85,15 @@ export const bootstrapSchemas: Readonly<Record<string, FlowSchemaSpec>> = {
   'endpoint-controller': schema('workload-high', 150, 'ByUser', {
     subjects: [
       ...users(CONTROLLER_MANAGER),
-      account('kube-system', 'endpoint-controller'),
-      account('kube-system', 'endpointslicemirroring-controller'),
+      account(NAMESPACE.system, 'endpoint-controller'),
+      account(NAMESPACE.system, 'endpointslicemirroring-controller'),
     ],
     resourceRules: [
       { verbs: ['get', 'create', 'update'], apiGroups: [''], resources: ['endpoints'], namespaces: ['*'] },
     ],
   }),
   'workload-leader-election': schema('leader-election', 200, 'ByUser', {
-    subjects: [account('kube-system', '*')],
+    subjects: [account(NAMESPACE.system, '*')],
     resourceRules: [leases('get', 'create', 'update')],
   }),
   'system-node-high': schema('node-high', 400, 'ByUser', {
@@ -105,7 +106,12 @@ export const bootstrapSchemas: Readonly<Record<string, FlowSchemaSpec>> = {
   'system-nodes': schema('system', 500, 'ByUser', anything(groups('system:nodes'))),
   'kube-controller-manager': schema('workload-high', 800, 'ByNamespace', anything(users(CONTROLLER_MANAGER))),
   'kube-scheduler': schema('workload-high', 800, 'ByNamespace', anything(users(SCHEDULER))),
-  'kube-system-service-accounts': schema('workload-high', 900, 'ByNamespace', anything([account('kube-system', '*')])),
+  'kube-system-service-accounts': schema(
+    'workload-high',
+    900,
+    'ByNamespace',
+    anything([account(NAMESPACE.system, '*')]),
+  ),
   'service-accounts': schema('workload-low', 9000, 'ByUser', anything(groups('system:serviceaccounts'))),
   'global-default': schema('global-default', 9900, 'ByUser', anything(groups(...EVERYBODY))),
 }

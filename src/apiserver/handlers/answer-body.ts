@@ -1,6 +1,7 @@
 import type { Kind } from '../../api/kind.ts'
 import { notAcceptable } from '../../api/meta/api-error.ts'
 import { apiVersionOf, type ListMeta } from '../../api/meta/object.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import type { Negotiated } from '../http/media-type.ts'
 import { inVersion } from '../objects/representation.ts'
 import type { Answer } from '../registry/answer.ts'
@@ -99,7 +100,7 @@ export function bookmarkView(kind: Kind, revision: number, initialEventsEnd: boo
   const { as, metaVersion } = context.negotiated
   const metadata = {
     resourceVersion: String(revision),
-    ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    ...(initialEventsEnd && { annotations: { [ANNOTATION.initialEventsEnd]: 'true' } }),
     creationTimestamp: null,
   }
   if (as === 'Table') {

@@ -6,6 +6,7 @@ import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { ApiError, badRequest, serviceUnavailable } from '../../api/meta/api-error.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { isLinkLocalUnicast, isLoopback, parseIP } from '../../base/ip-address.ts'
 import { kubeletAddress } from '../kubelet-connector.ts'
 import { storagePrefix } from '../watch-cache/storage-key.ts'
@@ -69,7 +70,7 @@ async function readyEndpoints({ feed }: ProxyContext, namespace: string, service
     exactKey: false,
     matches: undefined,
   })) {
-    if (cached.labels['kubernetes.io/service-name'] !== service) continue
+    if (cached.labels[LABEL.serviceName] !== service) continue
     const slice = cached.object as unknown as EndpointSlice
     const port = slice.ports?.find((one) => (one.name ?? '') === portName)?.port
     if (port === undefined) continue

@@ -1,7 +1,8 @@
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 
 /** Annotations that only repeat the object. */
-const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration'])
+const HIDDEN_ANNOTATIONS = new Set<string>([ANNOTATION.lastApplied])
 
 /** Fields whose keys are the user's own words. */
 const MAPS = new Set(['data', 'binaryData', 'stringData', 'matchLabels', 'nodeSelector', 'selector', 'labels'])

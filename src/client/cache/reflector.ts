@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import type { InformerOptions } from '../informer.ts'
 import type { WatchEvent } from '../transport.ts'
 import type { ObjectCache } from './object-cache.ts'
@@ -12,7 +13,6 @@ const SHORT_WATCH = 1000
 /** Seconds. Watches end now and then so that servers can balance them; not all at the same time. */
 const MIN_WATCH_SECONDS = 300
 const PAGE_SIZE = '500'
-const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
 /** Lists, then watches, for ever: brings a cache to the state of the server and keeps it there. */
 export class Reflector<T extends KubernetesObject> {
@@ -81,7 +81,7 @@ export class Reflector<T extends KubernetesObject> {
       const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
       if (event.type === 'DELETED') objects.delete(key)
       else if (event.type !== 'BOOKMARK') objects.set(key, this.#kept(object))
-      else if (object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
+      else if (object.metadata.annotations?.[ANNOTATION.initialEventsEnd] === 'true') {
         listed = true
         this.#replace([...objects.values()], object.metadata.resourceVersion ?? '')
       }

@@ -2,6 +2,7 @@ import { configMapKind } from '../../api/kinds/core/config-map.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import { createHttpTransport } from '../../client/http-transport.ts'
@@ -24,7 +25,7 @@ export async function tellAddress(asNode: Client, { name, address }: NodeIdentit
     { type: 'Hostname', address: name },
   ]
   try {
-    await nodes.create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, status: { addresses } })
+    await nodes.create({ metadata: { name, labels: { [LABEL.hostname]: name } }, status: { addresses } })
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 409)) throw error
     await nodes.patch(name, { status: { addresses } }, { subresource: 'status' })

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { SIGNER } from '../../api/meta/well-known.ts'
 import { writeFileAtomically } from '../../base/atomic-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Client } from '../../client/client.ts'
@@ -28,7 +29,7 @@ function wanted({ name, address }: NodeIdentity, use: CertificateUse): WantedCer
   if (use === 'serving')
     return {
       subject: { ...subject, subjectAltNames: [name, address] },
-      signerName: 'kubernetes.io/kubelet-serving',
+      signerName: SIGNER.kubeletServing,
       use: 'server auth',
     }
   const signer = use === 'kubelet' ? 'kube-apiserver-client-kubelet' : 'kube-apiserver-client'

@@ -2,8 +2,10 @@
  * From this machine the address of a load balancer leads to the first node, which passes it on. With a Local policy a node
  * passes nothing on: then the address leads to a node that has endpoints, as a load balancer's health checks would find.
  */
+
 import type { Service } from '../../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { type Informer, objectKey } from '../../client/informer.ts'
 import type { LocalNetwork, LocalNode } from './local-network.ts'
 
@@ -12,7 +14,6 @@ type Services = Pick<Informer<Service>, 'get' | 'onChange'>
 type Slices = Pick<Informer<EndpointSlice>, 'addIndexes' | 'byIndex' | 'onChange'>
 
 const BY_SERVICE = 'service'
-const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
 
 export function followLoadBalancers(
   network: Network,
@@ -44,8 +45,7 @@ export function followLoadBalancers(
   })
 }
 
-const serviceOf = ({ metadata }: EndpointSlice) =>
-  `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`
+const serviceOf = ({ metadata }: EndpointSlice) => `${metadata.namespace}/${metadata.labels?.[LABEL.serviceName] ?? ''}`
 
 function localAddresses(service: Service | undefined): readonly string[] {
   const { spec = {}, status } = service ?? {}

@@ -7,6 +7,7 @@ import {
 } from '../../api/kinds/core/cluster-info.ts'
 import { configMapKind } from '../../api/kinds/core/config-map.ts'
 import { secretKind } from '../../api/kinds/core/secret.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { type Controller, type ControllerContext, watch } from '../controller.ts'
 
@@ -19,7 +20,7 @@ export function bootstrapSignerController({ client, clock, informers }: Controll
     fieldSelector: `metadata.name=${CLUSTER_INFO.name}`,
   })
   const secrets = informers.informer(secretKind, {
-    namespace: 'kube-system',
+    namespace: NAMESPACE.system,
     fieldSelector: 'type=bootstrap.kubernetes.io/token',
   })
 

@@ -1,3 +1,4 @@
+import { SIGNER } from '../../api/meta/well-known.ts'
 import type { CertificateRequest } from './certificate-request.ts'
 
 /** What is wrong with a request; undefined if the signer may sign it. */
@@ -5,14 +6,14 @@ type Check = (request: CertificateRequest, usages: ReadonlySet<string>) => strin
 
 /** Whom the cluster signs for, and what it demands of them. */
 export const signers: Readonly<Record<string, Check>> = {
-  'kubernetes.io/kube-apiserver-client': (_, usages) => checkClientUsages(usages),
+  [SIGNER.apiserverClient]: (_, usages) => checkClientUsages(usages),
   'kubernetes.io/kube-apiserver-client-kubelet': checkKubeletClient,
-  'kubernetes.io/kubelet-serving': checkKubeletServing,
+  [SIGNER.kubeletServing]: checkKubeletServing,
 }
 
-export const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
+export const CLIENT_SIGNER = SIGNER.apiserverClient
 export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet'
-export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving'
+export const KUBELET_SERVING_SIGNER = SIGNER.kubeletServing
 
 const NODES = 'system:nodes'
 const NODE_PREFIX = 'system:node:'

@@ -4,6 +4,7 @@ import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { endpointSliceKind } from '../../api/kinds/discovery/endpoint-slice.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { LABEL, NAMESPACE } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { formatIP, parseIP } from '../../base/ip-address.ts'
 import { type Controller, type ControllerContext, watch } from '../controller.ts'
@@ -13,9 +14,8 @@ export const CLUSTER_DNS_LABEL = 'sampan.dev/cluster-dns'
 /** Where they listen; the Service maps 53 to it. */
 export const CLUSTER_DNS_PORT = 10053
 
-const NAMESPACE = 'kube-system'
 const NAME = 'kube-dns'
-const KEY = `${NAMESPACE}/${NAME}`
+const KEY = `${NAMESPACE.system}/${NAME}`
 const MANAGED_BY = 'cluster-dns-controller.sampan.dev'
 /** By custom the DNS Service has the tenth address of the range that `kubernetes` has the first of. */
 const OFFSET = 9n
@@ -46,7 +46,7 @@ export function clusterDnsController({ client, informers }: ControllerContext): 
   }
 
   const isOurs = (object: { metadata: { namespace?: string; name?: string } } | undefined) =>
-    object?.metadata.namespace === NAMESPACE && object.metadata.name === NAME
+    object?.metadata.namespace === NAMESPACE.system && object.metadata.name === NAME
   const whenOurs = (old: Service | EndpointSlice | undefined, current: Service | EndpointSlice | undefined) =>
     isOurs(current ?? old) ? [KEY] : []
   return {
@@ -85,7 +85,7 @@ function dnsService(clusterIP: string): Service {
   return {
     metadata: {
       name: NAME,
-      namespace: NAMESPACE,
+      namespace: NAMESPACE.system,
       labels: {
         'k8s-app': 'kube-dns',
         'kubernetes.io/cluster-service': 'true',
@@ -101,8 +101,8 @@ function dnsSlice(nodes: readonly Node[]): EndpointSlice {
   return {
     metadata: {
       name: NAME,
-      namespace: NAMESPACE,
-      labels: { 'kubernetes.io/service-name': NAME, 'endpointslice.kubernetes.io/managed-by': MANAGED_BY },
+      namespace: NAMESPACE.system,
+      labels: { [LABEL.serviceName]: NAME, [LABEL.sliceManagedBy]: MANAGED_BY },
     },
     addressType: 'IPv4',
     endpoints: endpoints.sort((a, b) => (a.nodeName! < b.nodeName! ? -1 : 1)),
@@ -114,7 +114,7 @@ function endpointOf(node: Node): Endpoint | undefined {
   const address = node.status?.addresses?.find(({ type, address }) => type === 'InternalIP' && !address.includes(':'))
   if (!address || node.metadata.labels?.[CLUSTER_DNS_LABEL] !== 'true') return undefined
   const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
-  const zone = node.metadata.labels['topology.kubernetes.io/zone']
+  const zone = node.metadata.labels[LABEL.zone]
   return {
     addresses: [address.address],
     nodeName: node.metadata.name!,

@@ -1,6 +1,7 @@
 import type { ControllerRevision, DaemonSet } from '../../api/generated/apps-v1.ts'
 import type { Affinity, Pod, PodSpec, Toleration } from '../../api/generated/core-v1.ts'
 import { daemonSetKind } from '../../api/kinds/apps/daemon-set/kind.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 import { podFromTemplate } from '../pod-control/pod-control.ts'
 
 export const HASH_LABEL = 'controller-revision-hash'
@@ -8,14 +9,14 @@ const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation'
 
 /** Daemons look after their node, so they stay on one that is in trouble and come to one that takes no other pods. */
 const TOLERATED: readonly (readonly [key: string, effect: string])[] = [
-  ['node.kubernetes.io/not-ready', 'NoExecute'],
-  ['node.kubernetes.io/unreachable', 'NoExecute'],
-  ['node.kubernetes.io/disk-pressure', 'NoSchedule'],
-  ['node.kubernetes.io/memory-pressure', 'NoSchedule'],
-  ['node.kubernetes.io/pid-pressure', 'NoSchedule'],
-  ['node.kubernetes.io/unschedulable', 'NoSchedule'],
+  [TAINT.notReady, 'NoExecute'],
+  [TAINT.unreachable, 'NoExecute'],
+  [TAINT.diskPressure, 'NoSchedule'],
+  [TAINT.memoryPressure, 'NoSchedule'],
+  [TAINT.pidPressure, 'NoSchedule'],
+  [TAINT.unschedulable, 'NoSchedule'],
 ]
-const TOLERATED_BY_HOST_NETWORK = [['node.kubernetes.io/network-unavailable', 'NoSchedule']] as const
+const TOLERATED_BY_HOST_NETWORK = [[TAINT.networkUnavailable, 'NoSchedule']] as const
 
 /** The tolerations of the template and those of every daemon. */
 export function daemonTolerations(spec: PodSpec | undefined): Toleration[] {

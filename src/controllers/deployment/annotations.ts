@@ -1,4 +1,5 @@
 import type { Deployment, ReplicaSet } from '../../api/generated/apps-v1.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { maxSurge } from './limits.ts'
 import { REVISION, revisionOf } from './revision.ts'
 import { replicasOf } from './rollout.ts'
@@ -9,7 +10,7 @@ const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas'
 
 /** What of a Deployment's annotations says nothing about its ReplicaSets. */
 const NOT_COPIED = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration',
+  ANNOTATION.lastApplied,
   'deprecated.deployment.rollback.to',
   REVISION,
   REVISION_HISTORY,

@@ -3,6 +3,7 @@ import { endpointsKind } from '../../api/kinds/core/endpoints.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { type Informer, objectKey } from '../../client/informer.ts'
 import {
@@ -21,7 +22,6 @@ import { isNamespaceTerminating, isNotFound } from '../endpointslice/slice-write
 import { ServiceAddresses } from './service-addresses.ts'
 import { MAX_ADDRESSES, type Subsets } from './subsets.ts'
 
-const MANAGED_BY_LABEL = 'endpoints.kubernetes.io/managed-by'
 const MANAGER = 'endpoint-controller'
 const OVER_CAPACITY_ANNOTATION = 'endpoints.kubernetes.io/over-capacity'
 /** Each write carries all addresses, so with more than this many, changes are gathered: a millisecond per address. */
@@ -62,7 +62,7 @@ class EndpointsController implements Controller {
   /** What a Service left behind that was deleted while nobody looked. */
   start(queue: ReconcileQueue): void {
     for (const endpoints of this.#endpoints.list())
-      if (endpoints.metadata.labels?.[MANAGED_BY_LABEL] === MANAGER) queue.add(objectKey(endpoints))
+      if (endpoints.metadata.labels?.[LABEL.endpointsManagedBy] === MANAGER) queue.add(objectKey(endpoints))
   }
 
   async reconcile(key: string): Promise<ReconcileResult | void> {
@@ -194,5 +194,5 @@ class EndpointsController implements Controller {
 function labelsOf(service: Service): Record<string, string> {
   const { [HEADLESS_LABEL]: _, ...labels } = service.metadata.labels ?? {}
   if (isHeadless(service)) labels[HEADLESS_LABEL] = ''
-  return { ...labels, [MANAGED_BY_LABEL]: MANAGER }
+  return { ...labels, [LABEL.endpointsManagedBy]: MANAGER }
 }

@@ -4,6 +4,7 @@ import { endpointsKind } from '../../api/kinds/core/endpoints.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { endpointSliceKind } from '../../api/kinds/discovery/endpoint-slice.ts'
 import type { ObjectMeta } from '../../api/meta/object.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import type { Indexes, Informer } from '../../client/informer.ts'
 import { type Controller, type ControllerContext, ownKey, type ReconcileResult, watch } from '../controller.ts'
@@ -25,7 +26,6 @@ export function endpointSliceMirroringController(context: ControllerContext): Co
   return new EndpointSliceMirroringController(context)
 }
 
-const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror'
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader'
 /** How long to wait for the informer to show what was just written. */
 const SIGHT_LIMIT = 5000
@@ -40,7 +40,7 @@ function endpointsKeys(slice: EndpointSlice | undefined): string[] {
 }
 
 const shouldMirror = ({ metadata }: Endpoints) =>
-  metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined
+  metadata.labels?.[LABEL.skipMirror] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined
 
 class EndpointSliceMirroringController implements Controller {
   readonly name = 'endpointslice-mirroring-controller'

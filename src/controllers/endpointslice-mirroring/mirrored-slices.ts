@@ -1,13 +1,12 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../../api/generated/core-v1.ts'
 import type { Endpoint, EndpointSlice, EndpointPort as SlicePort } from '../../api/generated/discovery-v1.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { formatIP, parseSloppyIP, unmapped } from '../../base/ip-address.ts'
 import { portGroup } from '../endpointslice/pod-endpoint.ts'
 import { MANAGED_BY_LABEL, SERVICE_NAME_LABEL, TRIGGER_TIME_ANNOTATION } from '../endpointslice/slice-metadata.ts'
 
 export const MIRRORING_CONTROLLER_NAME = 'endpointslicemirroring-controller.k8s.io'
 export const MAX_ENDPOINTS_PER_SUBSET = 1000
-
-const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** What a slice mirrors, without its name. */
 export type Mirror = Pick<EndpointSlice, 'addressType'> & {
@@ -108,7 +107,7 @@ export const mirroredLabels = (endpoints: Endpoints): Record<string, string> => 
 
 export function mirroredAnnotations(endpoints: Endpoints): Record<string, string> {
   const {
-    [LAST_APPLIED_ANNOTATION]: _applied,
+    [ANNOTATION.lastApplied]: _applied,
     [TRIGGER_TIME_ANNOTATION]: _trigger,
     ...annotations
   } = endpoints.metadata.annotations ?? {}

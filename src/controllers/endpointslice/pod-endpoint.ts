@@ -1,5 +1,6 @@
 import type { Container, Node, Pod, Service, ServicePort } from '../../api/generated/core-v1.ts'
 import type { Endpoint, EndpointHints, EndpointPort } from '../../api/generated/discovery-v1.ts'
+import { ANNOTATION, LABEL } from '../../api/meta/well-known.ts'
 import { hostnameFor, isHeadless, isPodReady, isServing, podAddresses } from './service-pods.ts'
 
 export type AddressType = 'IPv4' | 'IPv6'
@@ -10,8 +11,6 @@ export interface PortGroup {
   readonly ports: EndpointPort[]
 }
 
-const ZONE_LABEL = 'topology.kubernetes.io/zone'
-
 export function addressTypesOf(service: Service): AddressType[] {
   const families = service.spec?.ipFamilies ?? []
   if (families.length > 0) return families as AddressType[]
@@ -21,7 +20,7 @@ export function addressTypesOf(service: Service): AddressType[] {
 
 export const familyOf = (ip: string): AddressType => (ip.includes(':') ? 'IPv6' : 'IPv4')
 
-export const zoneOf = (node: Node | undefined) => node?.metadata.labels?.[ZONE_LABEL]
+export const zoneOf = (node: Node | undefined) => node?.metadata.labels?.[LABEL.zone]
 
 /** The endpoint a pod is for a Service, or none. A pod on a node that is gone is on its way out as well. */
 export function podEndpoint(
@@ -55,10 +54,7 @@ export function podEndpoint(
 /** `service.kubernetes.io/topology-mode: Auto`, or its older name. */
 export function wantsTopologyHints(service: Service): boolean {
   const annotations = service.metadata.annotations ?? {}
-  const mode =
-    annotations['service.kubernetes.io/topology-aware-hints'] ??
-    annotations['service.kubernetes.io/topology-mode'] ??
-    ''
+  const mode = annotations[ANNOTATION.topologyAwareHints] ?? annotations[ANNOTATION.topologyMode] ?? ''
   return mode === 'Auto' || mode === 'auto'
 }
 

@@ -1,16 +1,17 @@
 import type { Service } from '../../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
 import type { ObjectMeta } from '../../api/meta/object.ts'
+import { ANNOTATION, LABEL } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { isHeadless } from './service-pods.ts'
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
-export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by'
-export const HEADLESS_LABEL = 'service.kubernetes.io/headless'
-export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time'
+export const SERVICE_NAME_LABEL = LABEL.serviceName
+export const MANAGED_BY_LABEL = LABEL.sliceManagedBy
+export const HEADLESS_LABEL = LABEL.headless
+export const TRIGGER_TIME_ANNOTATION = ANNOTATION.lastChangeTriggerTime
 export const CONTROLLER_NAME = 'endpointslice-controller.k8s.io'
 
-const RESERVED = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL])
+const RESERVED: ReadonlySet<string> = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL])
 /** A generated name may have 63 characters here, of which five are random. */
 const MAX_PREFIX = 63
 

@@ -1,12 +1,13 @@
 import type { Node } from '../../api/generated/core-v1.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
 import { milliValue, parseQuantity } from '../../api/meta/quantity.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { zoneOf } from './pod-endpoint.ts'
 
 /** What a node adds to its zone; nothing if it does not count, `'unknown'` if it hides its zone or its CPU. */
 type Share = { readonly zone: string; readonly milliCpu: number } | 'unknown' | undefined
 
-const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master']
+const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/control-plane', LABEL.master]
 
 /** How the CPU of all ready nodes is spread over zones, kept current node by node. */
 export class ZoneCapacity {

@@ -4,11 +4,10 @@ import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { ipAddressKind } from '../../api/kinds/networking/ip-address.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { formatIP, parseIP } from '../../base/ip-address.ts'
 import { type Controller, type ControllerContext, watch } from '../controller.ts'
 
-const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by'
-const FAMILY = 'ipaddress.kubernetes.io/ip-family'
 const ALLOCATOR = 'ipallocator.k8s.io'
 /** An address is registered a moment before its Service is seen: a young one is left alone. */
 const YOUNG = 60_000
@@ -25,7 +24,7 @@ export function ipAddressController({ client, informers, clock, events }: Contro
     const address = addresses.get(name)
     const [service] = services.byIndex('clusterIP', name)
     if (!address) return service && register(name, service)
-    if (address.metadata.labels?.[MANAGED_BY] !== ALLOCATOR) return
+    if (address.metadata.labels?.[LABEL.ipAddressManagedBy] !== ALLOCATOR) return
     if (service && isFor(address, service)) return
     if (service) {
       const message = `Cluster IP [${familyOf(name)}]:${name} has a wrong reference; repairing`
@@ -49,7 +48,7 @@ export function ipAddressController({ client, informers, clock, events }: Contro
     const message = `Cluster IP [${familyOf(name)}]:${name} is not allocated; repairing`
     events.event(service, 'Warning', 'ClusterIPNotAllocated', message)
     const { name: serviceName = '', namespace = '' } = service.metadata
-    const labels = { [FAMILY]: familyOf(name), [MANAGED_BY]: ALLOCATOR }
+    const labels = { [LABEL.ipFamily]: familyOf(name), [LABEL.ipAddressManagedBy]: ALLOCATOR }
     const parentRef = { group: '', resource: 'services', name: serviceName, namespace }
     await resource.create({ metadata: { name, labels }, spec: { parentRef } }).catch(ignore(409))
   }

@@ -4,6 +4,7 @@ import { certificateSigningRequestKind } from '../../api/kinds/certificates/cert
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { endpointSliceKind } from '../../api/kinds/discovery/endpoint-slice.ts'
 import { serviceCIDRKind } from '../../api/kinds/networking/service-cidr.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { approve, isAllowed, isUndecided, REFUSED_PAUSE } from '../certificate-approval/review.ts'
 import { type CertificateRequest, parseCertificateRequest } from '../certificate-signing/certificate-request.ts'
@@ -33,7 +34,7 @@ export function nodeCertificateApprovalController({ client, clock, informers }: 
   function apiServers(): string[] {
     const own = slices.list().filter(({ metadata }) => {
       const { namespace, labels } = metadata
-      return namespace === 'default' && labels?.['kubernetes.io/service-name'] === 'kubernetes'
+      return namespace === 'default' && labels?.[LABEL.serviceName] === 'kubernetes'
     })
     return own.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses) ?? [])
   }
@@ -82,7 +83,7 @@ export function nodeCertificateApprovalController({ client, clock, informers }: 
 }
 
 const isConcerned = (csr: CertificateSigningRequest) =>
-  [KUBELET_SERVING_SIGNER, CLIENT_SIGNER].includes(csr.spec.signerName) &&
+  (csr.spec.signerName === KUBELET_SERVING_SIGNER || csr.spec.signerName === CLIENT_SIGNER) &&
   csr.spec.username?.startsWith(NODE_USER) === true &&
   isUndecided(csr)
 

@@ -5,13 +5,13 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import { type Controller, type ControllerContext, ownKey, type ReconcileQueue, watch } from '../controller.ts'
 import { podsByNode } from '../pods-by-node.ts'
 import { NodeHealth, silentConditions } from './health.ts'
 import { desiredTaints, evictingTaint, hasEvictingTaint, readyStatus, taintsOf, withTaints } from './taints.ts'
 import { Zones } from './zones.ts'
 
-const LEASE_NAMESPACE = 'kube-node-lease'
 /** As many as nodes are registered at once: they are worked on while they are fresh. */
 const WORKERS = 64
 
@@ -19,7 +19,7 @@ const WORKERS = 64
 export function nodeLifecycleController(context: ControllerContext): Controller {
   const { client, informers, clock, events } = context
   const nodes = informers.informer(nodeKind)
-  const leases = informers.informer(leaseKind, { namespace: LEASE_NAMESPACE })
+  const leases = informers.informer(leaseKind, { namespace: NAMESPACE.nodeLease })
   const pods = informers.informer(podKind, { indexes: podsByNode })
   const health = new NodeHealth()
   const zones = new Zones()

@@ -1,21 +1,21 @@
 import type { Node, Taint } from '../../api/generated/core-v1.ts'
 import { findCondition } from '../../api/meta/conditions.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 
-export const NOT_READY = 'node.kubernetes.io/not-ready'
-export const UNREACHABLE = 'node.kubernetes.io/unreachable'
+export const NOT_READY = TAINT.notReady
+export const UNREACHABLE = TAINT.unreachable
 
 /** Which taint keeps new pods away while a condition has a status. */
 const TAINT_OF_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: NOT_READY, Unknown: UNREACHABLE },
-  MemoryPressure: { True: 'node.kubernetes.io/memory-pressure' },
-  DiskPressure: { True: 'node.kubernetes.io/disk-pressure' },
-  NetworkUnavailable: { True: 'node.kubernetes.io/network-unavailable' },
-  PIDPressure: { True: 'node.kubernetes.io/pid-pressure' },
+  MemoryPressure: { True: TAINT.memoryPressure },
+  DiskPressure: { True: TAINT.diskPressure },
+  NetworkUnavailable: { True: TAINT.networkUnavailable },
+  PIDPressure: { True: TAINT.pidPressure },
 }
-const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable'
 const OWN_NO_SCHEDULE = new Set([
   ...Object.values(TAINT_OF_CONDITION).flatMap((byStatus) => Object.values(byStatus)),
-  UNSCHEDULABLE,
+  TAINT.unschedulable,
 ])
 
 export type ReadyStatus = 'True' | 'False' | 'Unknown'
@@ -64,6 +64,6 @@ function noScheduleKeys(node: Node): Set<string> {
     const key = TAINT_OF_CONDITION[type]?.[status]
     if (key !== undefined) keys.add(key)
   }
-  if (node.spec?.unschedulable) keys.add(UNSCHEDULABLE)
+  if (node.spec?.unschedulable) keys.add(TAINT.unschedulable)
   return keys
 }

@@ -1,4 +1,5 @@
 import type { Node } from '../../api/generated/core-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption'
 
@@ -84,7 +85,7 @@ function pauseOf(zone: Zone): number | undefined {
 }
 
 function zoneId({ metadata: { labels = {} } }: Node): string {
-  const region = labels['topology.kubernetes.io/region'] ?? labels['failure-domain.beta.kubernetes.io/region'] ?? ''
-  const zone = labels['topology.kubernetes.io/zone'] ?? labels['failure-domain.beta.kubernetes.io/zone'] ?? ''
+  const region = labels[LABEL.region] ?? labels[LABEL.betaRegion] ?? ''
+  const zone = labels[LABEL.zone] ?? labels[LABEL.betaZone] ?? ''
   return `${region}\0${zone}`
 }

@@ -1,20 +1,17 @@
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core-v1.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 
 /** On a claim: the binding is complete, whoever started it. */
-export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
+export const BIND_COMPLETED = ANNOTATION.bindCompleted
 /** This side of the binding was chosen by the controller, not by the user, and may be undone by it. */
-export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller'
-export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
+export const BOUND_BY_CONTROLLER = ANNOTATION.boundByController
+export const PROVISIONED_BY = ANNOTATION.provisionedBy
 export const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner'
 export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner'
 /** The scheduler's choice, for claims that waited for their first pod. */
-export const SELECTED_NODE = 'volume.kubernetes.io/selected-node'
-const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class'
-const DEFAULT_CLASS = [
-  'storageclass.kubernetes.io/is-default-class',
-  'storageclass.beta.kubernetes.io/is-default-class',
-]
+export const SELECTED_NODE = ANNOTATION.selectedNode
+const DEFAULT_CLASS = [ANNOTATION.isDefaultStorageClass, ANNOTATION.betaIsDefaultStorageClass]
 
 export const hasAnnotation = ({ metadata }: KubernetesObject, name: string) =>
   metadata.annotations?.[name] !== undefined
@@ -23,7 +20,7 @@ export const isDefaultClass = ({ metadata }: KubernetesObject) =>
   DEFAULT_CLASS.some((name) => metadata.annotations?.[name] === 'true')
 
 export const classOf = ({ metadata, spec }: PersistentVolume | PersistentVolumeClaim): string =>
-  metadata.annotations?.[BETA_CLASS] ?? spec?.storageClassName ?? ''
+  metadata.annotations?.[ANNOTATION.betaStorageClass] ?? spec?.storageClassName ?? ''
 
 /** The object with these annotations; those that are undefined are taken off. */
 export function withAnnotations<T extends KubernetesObject>(

@@ -3,13 +3,12 @@ import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { ANNOTATION, LABEL, NAMESPACE } from '../../api/meta/well-known.ts'
 import type { ControllerContext } from '../controller.ts'
 import type { VolumeProvisioner } from './provisioner.ts'
 
 export const LOCAL_PATH_PROVISIONER = 'sampan.dev/local-path'
 const DEFAULT_DIRECTORY = '/var/lib/sampan/volumes'
-const HOSTNAME = 'kubernetes.io/hostname'
-const NAMESPACE = 'kube-system'
 /** The programs of the node itself: nothing to pull, also where there is no registry. */
 const IMAGE = 'sampan.local/host'
 const DEADLINE_SECONDS = 600
@@ -21,7 +20,7 @@ export interface LocalPathOptions {
 
 /** The class that a cluster begins with: a directory on the node of the first pod. */
 export const localPathClass: StorageClass = {
-  metadata: { name: 'local-path', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+  metadata: { name: 'local-path', annotations: { [ANNOTATION.isDefaultStorageClass]: 'true' } },
   provisioner: LOCAL_PATH_PROVISIONER,
   reclaimPolicy: 'Delete',
   allowVolumeExpansion: true,
@@ -32,14 +31,14 @@ export const localPathClass: StorageClass = {
 export function localPathProvisioner(context: ControllerContext & LocalPathOptions): VolumeProvisioner {
   const { client, informers, volumesDirectory = DEFAULT_DIRECTORY } = context
   const nodes = informers.informer(nodeKind)
-  const pods = client.resource(podKind).namespace(NAMESPACE)
+  const pods = client.resource(podKind).namespace(NAMESPACE.system)
 
   return {
     name: LOCAL_PATH_PROVISIONER,
     async provision({ name, claim, storageClass, node }) {
       const directory = storageClass.parameters?.path ?? volumesDirectory
       const path = `${directory}/${name}_${claim.metadata.namespace}_${claim.metadata.name}`
-      const matchExpressions = [{ key: HOSTNAME, operator: 'In', values: [node ?? ''] }]
+      const matchExpressions = [{ key: LABEL.hostname, operator: 'In', values: [node ?? ''] }]
       return {
         hostPath: { path, type: 'DirectoryOrCreate' },
         ...(node !== undefined && { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } }),
@@ -70,7 +69,7 @@ interface Place {
 /** Where the directory is. Whoever edits a volume cannot have anything else removed: the name must be the one given. */
 function placeOf({ metadata, spec }: PersistentVolume): Place | undefined {
   const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []
-  const node = terms[0]?.matchExpressions?.find(({ key }) => key === HOSTNAME)?.values?.[0]
+  const node = terms[0]?.matchExpressions?.find(({ key }) => key === LABEL.hostname)?.values?.[0]
   const path = spec?.hostPath?.path ?? ''
   const slash = path.lastIndexOf('/')
   const directory = path.slice(slash + 1)

@@ -3,6 +3,7 @@ import type { StorageClass } from '../../api/generated/storage-v1.ts'
 import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kind.ts'
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { PROVISIONER } from '../../api/meta/well-known.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ControllerContext } from '../controller.ts'
 import {
@@ -15,9 +16,6 @@ import {
   withAnnotations,
 } from './annotations.ts'
 import type { VolumeProvisioner } from './provisioner.ts'
-
-/** A class of this provisioner has volumes that somebody makes by hand. */
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner'
 
 /** Has volumes made for claims: by a provisioner of our own, or by somebody outside who watches claims. */
 export class Provisioning {
@@ -43,7 +41,7 @@ export class Provisioning {
       events.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`)
       return
     }
-    if (storageClass.provisioner === NO_PROVISIONER) return
+    if (storageClass.provisioner === PROVISIONER.none) return
     const provisioner = this.#provisioners.get(storageClass.provisioner)
     if (provisioner) return this.#make(claim, storageClass, provisioner)
     await this.#ask(claim, storageClass.provisioner)

@@ -3,11 +3,11 @@ import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kin
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { quantityIn } from '../../api/kinds/core/resource-list.ts'
 import { compareQuantities } from '../../api/meta/quantity.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { type Controller, type ControllerContext, ownKey, watch } from '../controller.ts'
 
 /** Volumes of these provisioners are directories: there is nothing to resize but the books. */
 const OWN_PROVISIONERS = new Set(['sampan.dev/local-path'])
-const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by'
 const STORAGE_RESIZER = 'volume.kubernetes.io/storage-resizer'
 
 /** Makes volumes as large as their claims ask for. */
@@ -19,7 +19,7 @@ export function persistentVolumeExpanderController({ client, informers, events }
     const claim = claims.get(key)
     const volume = claim && volumes.get(claim.spec?.volumeName ?? '')
     if (!claim || !volume || !wantsMore(claim) || volume.spec?.claimRef?.uid !== claim.metadata.uid) return
-    const provisioner = volume.metadata.annotations?.[PROVISIONED_BY] ?? volume.spec?.csi?.driver
+    const provisioner = volume.metadata.annotations?.[ANNOTATION.provisionedBy] ?? volume.spec?.csi?.driver
     if (provisioner !== undefined && OWN_PROVISIONERS.has(provisioner)) await expand(claim, volume)
     else await ask(claim, provisioner)
   }

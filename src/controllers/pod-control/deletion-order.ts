@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/generated/core-v1.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import { isReady, readySince } from './pod-state.ts'
 
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 
 /** Pods in the order in which a scale down takes them. `related` are all pods that do the same work, these included. */
@@ -35,7 +35,7 @@ function ageRank(time: number, now: number): number {
 }
 
 function deletionCost(pod: Pod): number {
-  const value = pod.metadata.annotations?.[DELETION_COST]
+  const value = pod.metadata.annotations?.[ANNOTATION.podDeletionCost]
   return value !== undefined && /^-?(0|[1-9]\d*)$/.test(value) ? Number(value) : 0
 }
 

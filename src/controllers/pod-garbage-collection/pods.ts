@@ -1,7 +1,7 @@
 import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const ALIVE = new Set(['Pending', 'Running', 'Unknown'])
 
 export const isTerminated = (pod: Pod) => !ALIVE.has(pod.status?.phase ?? 'Pending')
@@ -13,7 +13,7 @@ export const isUnscheduledTerminating = (pod: Pod) =>
 export const isOutOfService = (node: Node | undefined) =>
   node !== undefined &&
   !isConditionTrue(node.status?.conditions, 'Ready') &&
-  node.spec?.taints?.some((taint) => taint.key === OUT_OF_SERVICE) === true
+  node.spec?.taints?.some((taint) => taint.key === TAINT.outOfService) === true
 
 /** Evicted pods before all others, then by age. */
 export function oldestFirst(a: Pod, b: Pod): number {

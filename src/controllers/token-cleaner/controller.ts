@@ -4,10 +4,9 @@ import { serviceAccountKind } from '../../api/kinds/core/service-account.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
 import { parseTime } from '../../api/meta/time.ts'
+import { ANNOTATION, NAMESPACE } from '../../api/meta/well-known.ts'
 import { type Controller, type ControllerContext, ownKey, splitKey, watch } from '../controller.ts'
 
-const ACCOUNT_NAME = 'kubernetes.io/service-account.name'
-const ACCOUNT_UID = 'kubernetes.io/service-account.uid'
 const BY_ACCOUNT = 'account'
 
 /** Deletes tokens that have lost their meaning: of ServiceAccounts that are gone, and bootstrap tokens past their end. */
@@ -18,17 +17,17 @@ export function tokenCleanerController({ client, clock, informers }: ControllerC
     indexes: { [BY_ACCOUNT]: accountsOf },
   })
   const bootstrapTokens = informers.informer(secretKind, {
-    namespace: 'kube-system',
+    namespace: NAMESPACE.system,
     fieldSelector: 'type=bootstrap.kubernetes.io/token',
   })
 
   /** The informer may be behind: an account that is not known is asked for. */
   async function hasAccount(secret: Secret): Promise<boolean> {
     const { namespace = '', annotations } = secret.metadata
-    const name = annotations?.[ACCOUNT_NAME] ?? ''
+    const name = annotations?.[ANNOTATION.serviceAccountName] ?? ''
     if (name === '') return true
     const isMeant = ({ metadata }: KubernetesObject) =>
-      [undefined, '', metadata.uid].includes(annotations?.[ACCOUNT_UID])
+      [undefined, '', metadata.uid].includes(annotations?.[ANNOTATION.serviceAccountUid])
     const known = accounts.get(`${namespace}/${name}`)
     if (known && isMeant(known)) return true
     try {
@@ -63,7 +62,7 @@ export function tokenCleanerController({ client, clock, informers }: ControllerC
     async reconcile(key) {
       const token = tokens.get(key)
       if (token && !(await hasAccount(token))) return remove(token)
-      const bootstrapToken = splitKey(key).namespace === 'kube-system' ? bootstrapTokens.get(key) : undefined
+      const bootstrapToken = splitKey(key).namespace === NAMESPACE.system ? bootstrapTokens.get(key) : undefined
       const end = bootstrapToken && expirationOf(bootstrapToken)
       if (!bootstrapToken || end === undefined) return
       if (end > clock.now()) return { retryAfter: end - clock.now() }
@@ -73,7 +72,7 @@ export function tokenCleanerController({ client, clock, informers }: ControllerC
 }
 
 function accountsOf({ metadata }: Secret): string[] {
-  const name = metadata.annotations?.[ACCOUNT_NAME]
+  const name = metadata.annotations?.[ANNOTATION.serviceAccountName]
   return name ? [`${metadata.namespace}/${name}`] : []
 }
 

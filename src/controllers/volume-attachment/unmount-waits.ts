@@ -1,13 +1,13 @@
 import type { Node } from '../../api/generated/core-v1.ts'
 import { isConditionTrue } from '../../api/meta/conditions.ts'
+import { TAINT } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 
 /** How long a node that is not well is given to unmount a volume before it is taken from it. */
 const UNMOUNT_TIME = 360_000
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 
 const isReady = ({ status }: Node) => isConditionTrue(status?.conditions, 'Ready')
-const isOutOfService = ({ spec }: Node) => spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false
+const isOutOfService = ({ spec }: Node) => spec?.taints?.some(({ key }) => key === TAINT.outOfService) ?? false
 
 /** Whether a node is no longer what it was as far as its volumes are concerned. */
 export const saysOtherwise = (old: Node, current: Node) =>

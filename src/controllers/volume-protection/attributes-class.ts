@@ -3,10 +3,10 @@ import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kin
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { volumeAttributesClassKind } from '../../api/kinds/storage/volume-attributes-class.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { FINALIZER } from '../../api/meta/well-known.ts'
 import { type Controller, type ControllerContext, ownKey, watch } from '../controller.ts'
 import { withFinalizer } from './finalizer.ts'
 
-const FINALIZER = 'kubernetes.io/vac-protection'
 const volumesByAttributesClass = { attributesClass: classesOfVolume }
 const claimsByAttributesClass = { attributesClass: classesOfClaim }
 
@@ -20,7 +20,7 @@ export function volumeAttributesClassProtectionController({ client, informers }:
   async function reconcile(name: string): Promise<void> {
     const found = classes.get(name)
     if (!found || (isDeleted(name) && (await isUsed(name)))) return
-    const next = withFinalizer(found, FINALIZER, !isDeleted(name))
+    const next = withFinalizer(found, FINALIZER.attributesClass, !isDeleted(name))
     if (next) await client.resource(volumeAttributesClassKind).update(next).catch(ignoreGone)
   }
 
@@ -36,7 +36,7 @@ export function volumeAttributesClassProtectionController({ client, informers }:
     name: 'volumeattributesclass-protection-controller',
     watches: [
       watch(classes, (old, current) =>
-        current && (isDeleted(current.metadata.name ?? '') || withFinalizer(current, FINALIZER, true))
+        current && (isDeleted(current.metadata.name ?? '') || withFinalizer(current, FINALIZER.attributesClass, true))
           ? ownKey(old, current)
           : [],
       ),

@@ -3,12 +3,10 @@ import { persistentVolumeKind } from '../../api/kinds/core/persistent-volume/kin
 import { persistentVolumeClaimKind } from '../../api/kinds/core/persistent-volume-claim/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
+import { FINALIZER } from '../../api/meta/well-known.ts'
 import { type Controller, type ControllerContext, ownKey, watch } from '../controller.ts'
 import { claimsOf, podsByClaim } from '../pods-by-claim.ts'
 import { withFinalizer } from './finalizer.ts'
-
-const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection'
-const VOLUME_FINALIZER = 'kubernetes.io/pv-protection'
 
 /** Keeps claims that are deleted until no pod uses them. */
 export function persistentVolumeClaimProtectionController({ client, informers }: ControllerContext): Controller {
@@ -19,7 +17,7 @@ export function persistentVolumeClaimProtectionController({ client, informers }:
     const claim = claims.get(key)
     if (!claim) return
     const isNeeded = !isDeleted(claim) || (await isUsed(key, claim))
-    const next = isNeeded && isDeleted(claim) ? undefined : withFinalizer(claim, CLAIM_FINALIZER, isNeeded)
+    const next = isNeeded && isDeleted(claim) ? undefined : withFinalizer(claim, FINALIZER.claim, isNeeded)
     if (next) await client.resource(persistentVolumeClaimKind).update(next).catch(ignoreGone)
   }
 
@@ -37,7 +35,7 @@ export function persistentVolumeClaimProtectionController({ client, informers }:
     name: 'persistentvolumeclaim-protection-controller',
     watches: [
       watch(claims, (old, current) =>
-        current && (isDeleted(current) || withFinalizer(current, CLAIM_FINALIZER, true)) ? ownKey(old, current) : [],
+        current && (isDeleted(current) || withFinalizer(current, FINALIZER.claim, true)) ? ownKey(old, current) : [],
       ),
       // Only claims that wait for it care about a pod.
       watch(pods, (old, current) => {
@@ -57,7 +55,7 @@ export function persistentVolumeProtectionController({ client, informers }: Cont
     const volume = volumes.get(name)
     if (!volume) return
     if (isDeleted(volume) && volume.status?.phase === 'Bound') return
-    const next = withFinalizer(volume, VOLUME_FINALIZER, !isDeleted(volume))
+    const next = withFinalizer(volume, FINALIZER.volume, !isDeleted(volume))
     if (next) await client.resource(persistentVolumeKind).update(next).catch(ignoreGone)
   }
 
@@ -65,7 +63,7 @@ export function persistentVolumeProtectionController({ client, informers }: Cont
     name: 'persistentvolume-protection-controller',
     watches: [
       watch(volumes, (old, current) =>
-        current && (isDeleted(current) || withFinalizer(current, VOLUME_FINALIZER, true)) ? ownKey(old, current) : [],
+        current && (isDeleted(current) || withFinalizer(current, FINALIZER.volume, true)) ? ownKey(old, current) : [],
       ),
     ],
     reconcile,

@@ -1,4 +1,5 @@
 import type { Secret } from '../../api/generated/core-v1.ts'
+import { SECRET_TYPE } from '../../api/meta/well-known.ts'
 import type { RegistryAuth } from '../../container-runtime/image-service.ts'
 import type { ImageReference } from './reference.ts'
 
@@ -23,7 +24,7 @@ export function credentialsFor(reference: ImageReference, secrets: readonly Secr
 
 /** A secret of another type, or with nonsense in it, has no credentials. */
 function entriesOf({ type, data = {} }: Secret): Record<string, DockerConfigEntry> {
-  const isJson = type === 'kubernetes.io/dockerconfigjson'
+  const isJson = type === SECRET_TYPE.dockerConfigJson
   const text = data[isJson ? '.dockerconfigjson' : '.dockercfg']
   if (text === undefined) return {}
   try {

@@ -2,9 +2,9 @@ import type { Lease } from '../../api/generated/coordination-v1.ts'
 import { leaseKind } from '../../api/kinds/coordination/lease.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { formatMicroTime } from '../../api/meta/time.ts'
+import { NAMESPACE } from '../../api/meta/well-known.ts'
 import type { Client } from '../../client/client.ts'
 
-const NAMESPACE = 'kube-node-lease'
 const SECONDS = 40
 
 /** The heartbeat of a node: one small object, renewed. */
@@ -19,7 +19,7 @@ export class NodeLease {
   }
 
   async renew(now: number, nodeUid: string | undefined): Promise<void> {
-    const leases = this.#client.resource(leaseKind).namespace(NAMESPACE)
+    const leases = this.#client.resource(leaseKind).namespace(NAMESPACE.nodeLease)
     const name = this.#name
     const renewTime = formatMicroTime(now)
     try {
@@ -31,7 +31,7 @@ export class NodeLease {
       if (!(error instanceof ApiError && error.code === 404)) throw error
       const owner = nodeUid && [{ apiVersion: 'v1', kind: 'Node', name, uid: nodeUid }]
       this.#lease = await leases.create({
-        metadata: { name, namespace: NAMESPACE, ...(owner && { ownerReferences: owner }) },
+        metadata: { name, namespace: NAMESPACE.nodeLease, ...(owner && { ownerReferences: owner }) },
         spec: { holderIdentity: name, leaseDurationSeconds: SECONDS, renewTime },
       })
     }

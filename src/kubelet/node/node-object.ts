@@ -2,6 +2,7 @@ import type { Node, NodeCondition, NodeStatus, Taint } from '../../api/generated
 import { parseAmount } from '../../api/kinds/core/pod/resources.ts'
 import { formatQuantity, isNegative, quantityOf, subtractQuantities } from '../../api/meta/quantity.ts'
 import { formatTime } from '../../api/meta/time.ts'
+import { ANNOTATION, LABEL } from '../../api/meta/well-known.ts'
 import type { Image } from '../../container-runtime/image-service.ts'
 import type { RuntimeCondition, RuntimeVersion } from '../../container-runtime/runtime.ts'
 import type { Machine } from './machine.ts'
@@ -47,14 +48,14 @@ export function nodeObject(spec: NodeSpec, facts: NodeFacts, now: number): Node 
     metadata: {
       name: spec.name,
       labels: {
-        'beta.kubernetes.io/arch': architecture,
-        'beta.kubernetes.io/os': 'linux',
-        'kubernetes.io/arch': architecture,
-        'kubernetes.io/hostname': spec.name,
-        'kubernetes.io/os': 'linux',
+        [LABEL.betaArch]: architecture,
+        [LABEL.betaOs]: 'linux',
+        [LABEL.arch]: architecture,
+        [LABEL.hostname]: spec.name,
+        [LABEL.os]: 'linux',
         ...spec.labels,
       },
-      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true', ...spec.annotations },
+      annotations: { [ANNOTATION.controllerManagedAttachDetach]: 'true', ...spec.annotations },
     },
     spec: {
       ...(spec.taints.length > 0 && { taints: [...spec.taints] }),

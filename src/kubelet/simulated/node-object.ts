@@ -1,6 +1,7 @@
 import type { Lease } from '../../api/generated/coordination-v1.ts'
 import type { Node, NodeCondition } from '../../api/generated/core-v1.ts'
 import { formatMicroTime, formatTime } from '../../api/meta/time.ts'
+import { ANNOTATION, LABEL, NAMESPACE } from '../../api/meta/well-known.ts'
 import { formatIPv4, parseIPv4 } from '../../base/ip-address.ts'
 import type { Random } from '../../base/random.ts'
 
@@ -35,14 +36,14 @@ export function nodeObject(spec: SimulatedNodeSpec, address: string, random: Ran
     metadata: {
       name,
       labels: {
-        'beta.kubernetes.io/arch': 'amd64',
-        'beta.kubernetes.io/os': 'linux',
-        'kubernetes.io/arch': 'amd64',
-        'kubernetes.io/hostname': name,
-        'kubernetes.io/os': 'linux',
+        [LABEL.betaArch]: 'amd64',
+        [LABEL.betaOs]: 'linux',
+        [LABEL.arch]: 'amd64',
+        [LABEL.hostname]: name,
+        [LABEL.os]: 'linux',
         ...spec.labels,
       },
-      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true', ...spec.annotations },
+      annotations: { [ANNOTATION.controllerManagedAttachDetach]: 'true', ...spec.annotations },
     },
     spec: { ...(spec.taints && { taints: [...spec.taints] }) },
     status: {
@@ -88,7 +89,7 @@ export function nodeConditions(now: number, known: readonly NodeCondition[] = []
   return [...own, ...known.filter(({ type }) => !HEALTHY.some(([healthy]) => healthy === type))]
 }
 
-export const LEASE_NAMESPACE = 'kube-node-lease'
+export const LEASE_NAMESPACE = NAMESPACE.nodeLease
 const LEASE_SECONDS = 40
 
 export function leaseObject(node: Node, now: number): Lease {

@@ -1,5 +1,7 @@
-export const HOSTNAME_KEY = 'kubernetes.io/hostname'
-export const ZONE_KEY = 'topology.kubernetes.io/zone'
+import { LABEL } from '../../api/meta/well-known.ts'
+
+export const HOSTNAME_KEY = LABEL.hostname
+export const ZONE_KEY = LABEL.zone
 
 /** Not a label: every node is its own place. */
 export const NODE_NAME_KEY = 'metadata.name'

@@ -1,8 +1,7 @@
 import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
+import { ANNOTATION } from '../../api/meta/well-known.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Histogram } from '../../base/metrics.ts'
-
-const TRIGGER_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time'
 
 /** When the changes that wait for rules happened in the world: what the programming latency is measured from. */
 export class TriggerTimes {
@@ -16,7 +15,7 @@ export class TriggerTimes {
   }
 
   note({ metadata }: EndpointSlice): void {
-    const time = Date.parse(metadata.annotations?.[TRIGGER_ANNOTATION] ?? '')
+    const time = Date.parse(metadata.annotations?.[ANNOTATION.lastChangeTriggerTime] ?? '')
     // What happened before this process says nothing about it.
     if (time >= this.#begun) this.#times.push(time)
   }

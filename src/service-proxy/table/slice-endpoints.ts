@@ -1,4 +1,5 @@
 import type { EndpointSlice, Endpoint as SliceEndpoint } from '../../api/generated/discovery-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { formatIP, type IPFamily, parseSloppyIP } from '../../base/ip-address.ts'
 import type { Endpoint } from '../service-port.ts'
 import { isLeftAlone } from './left-alone.ts'
@@ -14,12 +15,11 @@ export interface KnownEndpoint extends Endpoint {
 /** The endpoints of one slice by `port name/protocol/family`. */
 export type SliceEndpoints = ReadonlyMap<string, readonly KnownEndpoint[]>
 
-const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
 const FAMILY_OF: Readonly<Record<string, IPFamily>> = { IPv4: 'IPv4', IPv6: 'IPv6' }
 
 /** `namespace/name` of the Service a slice belongs to; undefined for those of no Service that is proxied here. */
 export function serviceOfSlice({ metadata }: EndpointSlice): string | undefined {
-  const name = isLeftAlone(metadata) ? undefined : metadata.labels?.[SERVICE_NAME_LABEL]
+  const name = isLeftAlone(metadata) ? undefined : metadata.labels?.[LABEL.serviceName]
   return name ? `${metadata.namespace}/${name}` : undefined
 }
 

@@ -1,5 +1,6 @@
 import type { Secret } from '../../generated/core-v1.ts'
 import { parseTime } from '../../meta/time.ts'
+import { NAMESPACE, SECRET_TYPE } from '../../meta/well-known.ts'
 
 /** What a machine joins a cluster with: `id.secret`. The id may be seen by anybody. */
 export interface BootstrapToken {
@@ -18,8 +19,8 @@ export interface BootstrapTokenFacts extends BootstrapToken {
   readonly groups: readonly string[]
 }
 
-export const BOOTSTRAP_TOKEN_TYPE = 'bootstrap.kubernetes.io/token'
-export const BOOTSTRAP_TOKEN_NAMESPACE = 'kube-system'
+export const BOOTSTRAP_TOKEN_TYPE = SECRET_TYPE.bootstrapToken
+export const BOOTSTRAP_TOKEN_NAMESPACE = NAMESPACE.system
 export const BOOTSTRAP_TOKEN_USAGES = ['signing', 'authentication'] as const
 
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/

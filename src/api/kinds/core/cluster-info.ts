@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { NAMESPACE } from '../../meta/well-known.ts'
 import type { BootstrapToken } from './bootstrap-token.ts'
 
 /** The ConfigMap that anybody may read: how to reach the cluster, signed for every token that may be used to join it. */
-export const CLUSTER_INFO = { namespace: 'kube-public', name: 'cluster-info' }
+export const CLUSTER_INFO = { namespace: NAMESPACE.public, name: 'cluster-info' }
 export const CLUSTER_INFO_PATH = `/api/v1/namespaces/${CLUSTER_INFO.namespace}/configmaps/${CLUSTER_INFO.name}`
 export const CLUSTER_INFO_KUBECONFIG = 'kubeconfig'
 export const SIGNATURE_PREFIX = 'jws-kubeconfig-'

@@ -4,6 +4,7 @@ import { type FieldError, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { ipWarnings, validateEndpointIP, validateIP } from '../../meta/ip-validation.ts'
 import { isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../../meta/names.ts'
+import { LABEL } from '../../meta/well-known.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
 import { addInvalid, validateProtocol } from './service/port-validation.ts'
 
@@ -11,7 +12,6 @@ const SUBSETS = FieldPath.root('subsets')
 const DEPRECATED = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'
 
 /** The controller writes canonical addresses only, and often: its objects are not searched for bad ones. */
-const MANAGED_BY = 'endpoints.kubernetes.io/managed-by'
 const CONTROLLER = 'endpoint-controller'
 
 export const endpointsKind = defineKind<Endpoints>({
@@ -72,7 +72,7 @@ function validatePort(errors: FieldError[], port: EndpointPort, needsName: boole
 
 function endpointsWarnings(endpoints: Endpoints): string[] {
   const warnings = [DEPRECATED]
-  if (endpoints.metadata.labels?.[MANAGED_BY] === CONTROLLER) return warnings
+  if (endpoints.metadata.labels?.[LABEL.endpointsManagedBy] === CONTROLLER) return warnings
   endpoints.subsets?.forEach((subset, i) => {
     for (const field of ['addresses', 'notReadyAddresses'] as const) {
       const path = SUBSETS.index(i).child(field)

@@ -4,6 +4,7 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isConfigMapKey } from '../../meta/names.ts'
+import { ANNOTATION, SECRET_TYPE } from '../../meta/well-known.ts'
 import { base64Bytes, isBase64 } from './base64.ts'
 import { immutable } from './immutable.ts'
 import { ageColumn, column, nameColumn } from './printed-columns.ts'
@@ -14,7 +15,6 @@ const IMMUTABLE = 'field is immutable when `immutable` is set'
 /** A secret's value is never repeated in a message. */
 const REDACTED = '<secret contents redacted>'
 const DATA = FieldPath.root('data')
-const SERVICE_ACCOUNT_NAME = 'kubernetes.io/service-account.name'
 
 export const secretKind = defineKind<Secret>({
   group: '',
@@ -64,16 +64,16 @@ const missing = (secret: Secret, ...keys: string[]) =>
 
 /** What each well-known type of secret must hold. */
 const TYPE_RULES: Readonly<Record<string, (secret: Secret) => FieldError[]>> = {
-  'kubernetes.io/service-account-token': (secret) =>
-    secret.metadata.annotations?.[SERVICE_ACCOUNT_NAME]
+  [SECRET_TYPE.serviceAccountToken]: (secret) =>
+    secret.metadata.annotations?.[ANNOTATION.serviceAccountName]
       ? []
-      : [required(FieldPath.root('metadata').child('annotations').key(SERVICE_ACCOUNT_NAME))],
+      : [required(FieldPath.root('metadata').child('annotations').key(ANNOTATION.serviceAccountName))],
   'kubernetes.io/dockercfg': (secret) => validateJson(secret, '.dockercfg'),
-  'kubernetes.io/dockerconfigjson': (secret) => validateJson(secret, '.dockerconfigjson'),
+  [SECRET_TYPE.dockerConfigJson]: (secret) => validateJson(secret, '.dockerconfigjson'),
   'kubernetes.io/basic-auth': (secret) =>
     has(secret, 'username') || has(secret, 'password') ? [] : missing(secret, 'username', 'password'),
   'kubernetes.io/ssh-auth': (secret) => (secret.data?.['ssh-privatekey'] ? [] : [required(DATA.key('ssh-privatekey'))]),
-  'kubernetes.io/tls': (secret) => missing(secret, 'tls.crt', 'tls.key'),
+  [SECRET_TYPE.tls]: (secret) => missing(secret, 'tls.crt', 'tls.key'),
 }
 
 function validateJson(secret: Secret, key: string): FieldError[] {

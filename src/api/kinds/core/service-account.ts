@@ -1,8 +1,7 @@
 import type { ServiceAccount } from '../../generated/core-v1.ts'
 import { defineKind } from '../../kind.ts'
+import { ANNOTATION } from '../../meta/well-known.ts'
 import { ageColumn, nameColumn } from './printed-columns.ts'
-
-const ENFORCE_MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets'
 
 export const serviceAccountKind = defineKind<ServiceAccount>({
   group: '',
@@ -32,9 +31,10 @@ function keepSecretNames(draft: ServiceAccount): void {
 }
 
 function warnings(account: ServiceAccount, old: ServiceAccount | undefined): string[] {
-  const enforces = (object: ServiceAccount) => object.metadata.annotations?.[ENFORCE_MOUNTABLE] !== undefined
+  const enforces = (object: ServiceAccount) =>
+    object.metadata.annotations?.[ANNOTATION.enforceMountableSecrets] !== undefined
   if (!enforces(account) || (old && enforces(old))) return []
   return [
-    `metadata.annotations[${ENFORCE_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+    `metadata.annotations[${ANNOTATION.enforceMountableSecrets}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
   ]
 }

@@ -1,10 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Secret } from '../../generated/core-v1.ts'
+import { SECRET_TYPE } from '../../meta/well-known.ts'
 import { pemBlocks } from '../certificates/pem.ts'
 
 /** A TLS secret that cannot work is stored all the same, but its owner is told. */
 export function tlsSecretWarnings({ type, data }: Secret): string[] {
-  if (type !== 'kubernetes.io/tls') return []
+  if (type !== SECRET_TYPE.tls) return []
   const [certificate, key] = [decoded(data?.['tls.crt']), decoded(data?.['tls.key'])]
   if (pemBlocks(certificate).length === 0) return ['tls: failed to find any PEM data in certificate input']
   if (pemBlocks(key).length === 0) return ['tls: failed to find any PEM data in key input']

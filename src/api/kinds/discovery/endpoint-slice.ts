@@ -4,11 +4,11 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, invalid } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { ipWarnings } from '../../meta/ip-validation.ts'
+import { LABEL } from '../../meta/well-known.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateEndpointSlice } from './endpoint-slice-validation.ts'
 
 /** The controllers write canonical addresses only, and often: their slices are not searched for bad ones. */
-const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by'
 const CONTROLLERS = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
 
 export const endpointSliceKind = defineKind<EndpointSlice>({
@@ -74,7 +74,7 @@ function dropTopology(draft: EndpointSlice): void {
 function sliceWarnings(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
   const warnings =
     old === undefined && slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []
-  if (CONTROLLERS.includes(slice.metadata.labels?.[MANAGED_BY] ?? '')) return warnings
+  if (CONTROLLERS.includes(slice.metadata.labels?.[LABEL.sliceManagedBy] ?? '')) return warnings
   const path = FieldPath.root('endpoints')
   slice.endpoints?.forEach((endpoint, i) => {
     endpoint.addresses?.forEach((address, j) => {

@@ -3,6 +3,7 @@ import { defineKind } from '../../kind.ts'
 import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isDns1123Label, isDns1123Subdomain } from '../../meta/names.ts'
+import { ANNOTATION } from '../../meta/well-known.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column } from '../core/printed-columns.ts'
 import { addInvalid } from '../core/service/port-validation.ts'
@@ -10,7 +11,6 @@ import { validateReference } from './ingress/backend-validation.ts'
 
 const SPEC = FieldPath.root('spec')
 const CONTROLLER = SPEC.child('controller')
-const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class'
 const SCOPES = ['Cluster', 'Namespace'] as const
 const MAX_CONTROLLER_LENGTH = 250
 const PATH_FORMAT = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
@@ -44,7 +44,7 @@ export const ingressClassKind = defineKind<IngressClass>({
       description: 'Name of the object; the class for Ingresses that name none is marked.',
       priority: 0,
       value: ({ metadata: { name, annotations } }) =>
-        annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true' ? `${name} (default)` : (name ?? ''),
+        annotations?.[ANNOTATION.isDefaultIngressClass] === 'true' ? `${name} (default)` : (name ?? ''),
     },
     column<IngressClass>(
       'Controller',

@@ -6,14 +6,12 @@ import { duplicate, type FieldError, invalid, notSupported, required } from '../
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelName } from '../../meta/labels-validation.ts'
 import { isQualifiedName } from '../../meta/names.ts'
+import { ANNOTATION } from '../../meta/well-known.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { validateParameters } from './parameters.ts'
 
-const DEFAULT_ANNOTATIONS = [
-  'storageclass.kubernetes.io/is-default-class',
-  'storageclass.beta.kubernetes.io/is-default-class',
-]
+const DEFAULT_ANNOTATIONS = [ANNOTATION.isDefaultStorageClass, ANNOTATION.betaIsDefaultStorageClass]
 const PROVISIONER = FieldPath.root('provisioner')
 const RECLAIM_POLICIES = ['Delete', 'Retain']
 const BINDING_MODES = ['Immediate', 'WaitForFirstConsumer']

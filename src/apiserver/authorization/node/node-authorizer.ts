@@ -1,4 +1,5 @@
 import { parseFieldSelector, requiredFieldValue } from '../../../api/meta/field-selector.ts'
+import { NAMESPACE } from '../../../api/meta/well-known.ts'
 import { nodeOf } from '../../identity.ts'
 import {
   type AccessAttributes,
@@ -125,7 +126,7 @@ function serviceAccount(request: NodeRequest): Decision {
 
 function lease({ verb, resource, name, node }: NodeRequest): Decision {
   if (!OWN_OBJECT.includes(verb)) return refused('can only get, create, update, patch, or delete a node lease')
-  if (resource.namespace !== 'kube-node-lease')
+  if (resource.namespace !== NAMESPACE.nodeLease)
     return refused('can only access leases in the "kube-node-lease" system namespace')
   // The name of what is created is in the body: NodeRestriction looks at it.
   if (verb !== 'create' && name !== node)

@@ -1,4 +1,5 @@
 import type { Container, EphemeralContainer, Pod, Volume } from '../../../api/generated/core-v1.ts'
+import { ANNOTATION } from '../../../api/meta/well-known.ts'
 
 /** What a pod makes its node need, as `resource namespace/name`. */
 export function podReferences(pod: Pod): Set<string> {
@@ -10,7 +11,7 @@ export function podReferences(pod: Pod): Set<string> {
   const { spec } = pod
   if (!spec) return found
   // A pod that mirrors a file of the node's may name nothing: it could name what the node has no right to.
-  if (pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return found
+  if (pod.metadata.annotations?.[ANNOTATION.mirrorPod] !== undefined) return found
   add('serviceaccounts', spec.serviceAccountName)
   for (const secret of spec.imagePullSecrets ?? []) add('secrets', secret.name)
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])]

@@ -1,3 +1,5 @@
+import { NAMESPACE } from '../../../api/meta/well-known.ts'
+
 /** Who has which of the default roles: users, groups, and service accounts as `namespace/name`. */
 export interface DefaultBinding {
   readonly name: string
@@ -56,30 +58,32 @@ const inNamespace = (
 ): DefaultBinding => ({ name, namespace, role, ...subjects })
 
 export const NAMESPACE_BINDINGS: readonly DefaultBinding[] = [
-  inNamespace('kube-public', 'sampan:cluster-info', { groups: [AUTHENTICATED, 'system:unauthenticated'] }),
-  inNamespace('kube-system', 'sampan:node-configuration', { groups: ['system:bootstrappers', 'system:nodes'] }),
-  inNamespace('kube-public', 'system:controller:bootstrap-signer', {
+  inNamespace(NAMESPACE.public, 'sampan:cluster-info', { groups: [AUTHENTICATED, 'system:unauthenticated'] }),
+  inNamespace(NAMESPACE.system, 'sampan:node-configuration', { groups: ['system:bootstrappers', 'system:nodes'] }),
+  inNamespace(NAMESPACE.public, 'system:controller:bootstrap-signer', {
     serviceAccounts: ['kube-system/bootstrap-signer'],
   }),
-  inNamespace('kube-system', 'system:controller:bootstrap-signer', {
+  inNamespace(NAMESPACE.system, 'system:controller:bootstrap-signer', {
     serviceAccounts: ['kube-system/bootstrap-signer'],
   }),
-  inNamespace('kube-system', 'system:controller:cloud-provider', { serviceAccounts: ['kube-system/cloud-provider'] }),
-  inNamespace('kube-system', 'system:controller:token-cleaner', { serviceAccounts: ['kube-system/token-cleaner'] }),
-  inNamespace('kube-system', 'system::leader-locking-kube-controller-manager', {
+  inNamespace(NAMESPACE.system, 'system:controller:cloud-provider', {
+    serviceAccounts: ['kube-system/cloud-provider'],
+  }),
+  inNamespace(NAMESPACE.system, 'system:controller:token-cleaner', { serviceAccounts: ['kube-system/token-cleaner'] }),
+  inNamespace(NAMESPACE.system, 'system::leader-locking-kube-controller-manager', {
     users: [CONTROLLER_MANAGER],
     serviceAccounts: ['kube-system/kube-controller-manager', 'kube-system/leader-election-controller'],
   }),
-  inNamespace('kube-system', 'system::leader-locking-kube-scheduler', {
+  inNamespace(NAMESPACE.system, 'system::leader-locking-kube-scheduler', {
     users: [SCHEDULER],
     serviceAccounts: ['kube-system/kube-scheduler'],
   }),
-  inNamespace('kube-system', 'system:coredns', {
+  inNamespace(NAMESPACE.system, 'system:coredns', {
     users: ['system:coredns'],
     serviceAccounts: ['kube-system/coredns'],
   }),
   inNamespace(
-    'kube-system',
+    NAMESPACE.system,
     'system::extension-apiserver-authentication-reader',
     { users: [CONTROLLER_MANAGER, SCHEDULER] },
     'extension-apiserver-authentication-reader',

@@ -2,12 +2,13 @@ import type { Service } from '../../../api/generated/core-v1.ts'
 import type { IPAddress as IPAddressObject } from '../../../api/generated/networking-v1.ts'
 import type { FieldsV1 } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
+import { LABEL } from '../../../api/meta/well-known.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { formatIP, type IPAddress } from '../../../base/ip-address.ts'
 import type { Random } from '../../../base/random.ts'
 
-export const FAMILY_LABEL = 'ipaddress.kubernetes.io/ip-family'
-export const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by'
+export const FAMILY_LABEL = LABEL.ipFamily
+export const MANAGED_BY_LABEL = LABEL.ipAddressManagedBy
 export const ALLOCATOR_NAME = 'ipallocator.k8s.io'
 
 const OWNED_FIELDS: FieldsV1 = {

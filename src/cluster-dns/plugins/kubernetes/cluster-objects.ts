@@ -4,6 +4,7 @@ import { namespaceKind } from '../../../api/kinds/core/namespace.ts'
 import { podKind } from '../../../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../../../api/kinds/core/service/kind.ts'
 import { endpointSliceKind } from '../../../api/kinds/discovery/endpoint-slice.ts'
+import { LABEL } from '../../../api/meta/well-known.ts'
 import { formatIP, parseIP } from '../../../base/ip-address.ts'
 import { type Informer, type Listener, objectKey } from '../../../client/informer.ts'
 import type { InformerFactory } from '../../../client/informer-factory.ts'
@@ -20,7 +21,6 @@ export interface ClusterObjects extends Disposable {
   podsByAddress(address: string): readonly Pod[]
 }
 
-const SERVICE_NAME = 'kubernetes.io/service-name'
 /** Informers may be shared, so indexes have names that say whose they are. */
 const ADDRESS = 'dns-address'
 const SERVICE = 'dns-service'
@@ -73,7 +73,7 @@ function serviceAddresses({ spec }: Service): string[] {
 }
 
 function sliceService({ metadata }: EndpointSlice): string[] {
-  const service = metadata.labels?.[SERVICE_NAME]
+  const service = metadata.labels?.[LABEL.serviceName]
   return service ? [`${metadata.namespace}/${service}`] : []
 }
 

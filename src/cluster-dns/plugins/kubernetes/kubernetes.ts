@@ -1,5 +1,7 @@
 /** The names of the cluster: https://github.com/kubernetes/dns/blob/master/docs/specification.md, version 1.1.0. */
+
 import type { Service } from '../../../api/generated/core-v1.ts'
+import { LABEL } from '../../../api/meta/well-known.ts'
 import { type Answer, type DnsPlugin, type DnsRequest, emptyReply, whenAnswered } from '../../plugin.ts'
 import { CLASS_IN, RCODES, TYPES } from '../../wire/constants.ts'
 import type { DnsRecord, Question, Reply } from '../../wire/message.ts'
@@ -199,7 +201,7 @@ class Lookup {
     if (services.length > 0) return services
     return objects.slicesByAddress(address).flatMap((slice) => {
       const { namespace = '', labels } = slice.metadata
-      const name = labels?.['kubernetes.io/service-name'] ?? ''
+      const name = labels?.[LABEL.serviceName] ?? ''
       this.#dependsOn?.push(`${namespace}/${name}`)
       const service = objects.service(namespace, name)
       if (!service || !isHeadless(service)) return []

@@ -1,3 +1,4 @@
+import { TAINT } from '../../../api/meta/well-known.ts'
 import { isTolerated } from '../../cache/tolerations.ts'
 import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
 
@@ -6,14 +7,14 @@ const UNSCHEDULABLE: Rejection = {
   reasons: ['node(s) were unschedulable'],
   resolvable: false,
 }
-const TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
+const CORDON = { key: TAINT.unschedulable, effect: 'NoSchedule' }
 
 /** Leaves cordoned nodes alone. */
 export const nodeUnschedulable: SchedulerPlugin = {
   name: 'NodeUnschedulable',
   retryOn: ['NodeAdd', 'NodeUpdate'],
   forClass(pod, { columns }) {
-    if (isTolerated(TAINT, pod.pod.spec?.tolerations ?? [])) return undefined
+    if (isTolerated(CORDON, pod.pod.spec?.tolerations ?? [])) return undefined
     return { nodeKey: '', filterNode: (node) => (columns.nodes[node]!.spec?.unschedulable ? UNSCHEDULABLE : undefined) }
   },
 }

@@ -1,11 +1,10 @@
 import type { PersistentVolumeClaim } from '../../../api/generated/core-v1.ts'
 import { persistentVolumeKind } from '../../../api/kinds/core/persistent-volume/kind.ts'
 import { persistentVolumeClaimKind } from '../../../api/kinds/core/persistent-volume-claim/kind.ts'
+import { ANNOTATION } from '../../../api/meta/well-known.ts'
 import type { VolumeChoice } from './find-volumes.ts'
 import { isBound, type Storage } from './storage.ts'
 
-const SELECTED_NODE = 'volume.kubernetes.io/selected-node'
-const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller'
 /** Provisioning may take a while; after this the pod is tried again from the start. */
 const BIND_TIMEOUT = 600_000
 
@@ -19,7 +18,7 @@ export async function bindVolumes(choice: VolumeChoice, nodeName: string, storag
       return storage.client.resource(persistentVolumeKind).patch(volume.metadata.name!, {
         metadata: {
           resourceVersion: volume.metadata.resourceVersion,
-          annotations: { [BOUND_BY_CONTROLLER]: 'yes' },
+          annotations: { [ANNOTATION.boundByController]: 'yes' },
         },
         spec: { claimRef },
       })
@@ -28,7 +27,7 @@ export async function bindVolumes(choice: VolumeChoice, nodeName: string, storag
       storage.client
         .resource(persistentVolumeClaimKind)
         .namespace(metadata.namespace!)
-        .patch(metadata.name!, { metadata: { annotations: { [SELECTED_NODE]: nodeName } } }),
+        .patch(metadata.name!, { metadata: { annotations: { [ANNOTATION.selectedNode]: nodeName } } }),
     ),
   ])
   const claims = [...choice.volumes.map(({ claim }) => claim), ...choice.provisioned]
@@ -53,7 +52,7 @@ function untilBound(
       if (!claim || claim.metadata.uid !== metadata.uid)
         return finish(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" is gone`)))
       if (isBound(claim)) return finish(resolve)
-      const selected = claim.metadata.annotations?.[SELECTED_NODE]
+      const selected = claim.metadata.annotations?.[ANNOTATION.selectedNode]
       // The provisioner gives a node up by taking the annotation away.
       if (wasSelected && selected === undefined)
         finish(() => reject(new Error(`provisioning of "${metadata.name}" failed on node ${nodeName}`)))

@@ -1,6 +1,7 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api/generated/core-v1.ts'
 import type { StorageClass } from '../../../api/generated/storage-v1.ts'
 import { compileLabelSelector, matchesLabels } from '../../../api/meta/label-selector.ts'
+import { ANNOTATION, PROVISIONER } from '../../../api/meta/well-known.ts'
 import { compileNodeSelector } from '../../cache/node-selection.ts'
 import { amountOf } from '../../cache/resource-amounts.ts'
 import type { AssumedVolumes } from './assumed-volumes.ts'
@@ -11,8 +12,6 @@ export interface VolumeChoice {
   readonly volumes: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[]
   readonly provisioned: readonly PersistentVolumeClaim[]
 }
-
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner'
 
 export function volumeAllowsNode(volume: PersistentVolume, node: Node): boolean {
   const required = volume.spec?.nodeAffinity?.required
@@ -44,7 +43,7 @@ export function findVolumes(
 }
 
 const isProvisioning = (claim: PersistentVolumeClaim) =>
-  claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
+  claim.metadata.annotations?.[ANNOTATION.selectedNode] !== undefined
 
 const sizeOf = (claim: PersistentVolumeClaim) => amountOf('storage', claim.spec?.resources?.requests?.storage ?? 0)
 
@@ -91,7 +90,7 @@ function refersTo(
 
 function canProvision(claim: PersistentVolumeClaim, node: Node, storage: Storage): true | 'none' | 'full' {
   const storageClass = storage.storageClass(claim.spec?.storageClassName ?? '')
-  if (!storageClass?.provisioner || storageClass.provisioner === NO_PROVISIONER) return 'none'
+  if (!storageClass?.provisioner || storageClass.provisioner === PROVISIONER.none) return 'none'
   if (!isAllowedTopology(storageClass, node)) return 'none'
   if (!storage.driver(storageClass.provisioner)?.spec?.storageCapacity) return true
   return hasCapacity(claim, storageClass, node, storage) ? true : 'full'

@@ -1,5 +1,6 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/core-v1.ts'
 import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '../../../api/generated/storage-v1.ts'
+import { ANNOTATION } from '../../../api/meta/well-known.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Client } from '../../../client/client.ts'
 import type { VolumeWaits } from './volume-waits.ts'
@@ -43,6 +44,6 @@ export const usesClaims = (pod: Pod): boolean =>
   pod.spec?.volumes?.some((volume) => volume.persistentVolumeClaim || volume.ephemeral) ?? false
 
 export const isBound = (claim: PersistentVolumeClaim): boolean =>
-  Boolean(claim.spec?.volumeName) && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined
+  Boolean(claim.spec?.volumeName) && claim.metadata.annotations?.[ANNOTATION.bindCompleted] !== undefined
 
 export const nodeNameOf = (node: Node): string => node.metadata.name!

@@ -1,4 +1,5 @@
 import type { PersistentVolume } from '../../../api/generated/core-v1.ts'
+import { LABEL } from '../../../api/meta/well-known.ts'
 import type { Rejection, SchedulerPlugin } from '../../plugin.ts'
 import { podClaims, type Storage, usesClaims } from '../volume-binding/storage.ts'
 
@@ -10,10 +11,10 @@ const OTHER_ZONE: Rejection = {
 
 /** Zones and regions of volumes, under their present and former names. */
 const LABELS: ReadonlyMap<string, string> = new Map([
-  ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'],
-  ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
-  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
-  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  [LABEL.zone, LABEL.betaZone],
+  [LABEL.region, LABEL.betaRegion],
+  [LABEL.betaZone, LABEL.zone],
+  [LABEL.betaRegion, LABEL.region],
 ])
 
 /** A volume that is labelled with zones can only be used there. */

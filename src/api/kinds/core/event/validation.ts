@@ -4,6 +4,7 @@ import { type FieldError, invalid, required } from '../../../meta/field-error.ts
 import { FieldPath } from '../../../meta/field-path.ts'
 import { isDns1123Subdomain, isQualifiedName } from '../../../meta/names.ts'
 import { parseTime } from '../../../meta/time.ts'
+import { NAMESPACE } from '../../../meta/well-known.ts'
 import { immutable } from '../immutable.ts'
 
 const MAX_LENGTHS = { reportingInstance: 128, action: 128, reason: 128 } as const
@@ -27,7 +28,7 @@ export function validateEvent(event: Event, reportingField: string): FieldError[
 function isInNamespaceOfObject(event: Event, namespace: string): boolean {
   const about = event.involvedObject?.namespace ?? ''
   if (about !== '') return Boolean(event.eventTime) || about === namespace
-  return namespace === 'default' || namespace === (event.eventTime ? 'kube-system' : '')
+  return namespace === 'default' || namespace === (event.eventTime ? NAMESPACE.system : '')
 }
 
 function validateReporter(event: Event, reportingField: string): FieldError[] {

@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
 import { milliValue } from '../../../meta/quantity.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { printedAccessModes } from '../access-modes.ts'
 import { ageColumn, column, nameColumn, wideColumn } from '../printed-columns.ts'
@@ -8,8 +9,6 @@ import { canonicalizeResources, printedQuantity, quantityIn } from '../resource-
 import { fillBothDataSources } from './data-source.ts'
 import { validateClaimUpdate } from './update-validation.ts'
 import { validateClaim, validateClaimStatus } from './validation.ts'
-
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
 export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   group: '',
@@ -72,14 +71,14 @@ function capacity(claim: PersistentVolumeClaim): string {
 }
 
 function storageClass(claim: PersistentVolumeClaim): string {
-  return claim.metadata.annotations?.[CLASS_ANNOTATION] ?? claim.spec?.storageClassName ?? ''
+  return claim.metadata.annotations?.[ANNOTATION.betaStorageClass] ?? claim.spec?.storageClassName ?? ''
 }
 
 function warnings({ metadata, spec }: PersistentVolumeClaim): string[] {
   const messages: string[] = []
-  if (metadata.annotations?.[CLASS_ANNOTATION] !== undefined)
+  if (metadata.annotations?.[ANNOTATION.betaStorageClass] !== undefined)
     messages.push(
-      `metadata.annotations[${CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`,
+      `metadata.annotations[${ANNOTATION.betaStorageClass}]: deprecated since v1.8; use "storageClassName" attribute instead`,
     )
   for (const list of ['requests', 'limits'] as const) {
     const amount = quantityIn(spec?.resources?.[list], 'storage')

@@ -3,12 +3,12 @@ import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../../
 import { type FieldError, forbidden } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { compareQuantities } from '../../../meta/quantity.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { immutable } from '../immutable.ts'
 import { quantityIn } from '../resource-list.ts'
 
 const SPEC = FieldPath.root('spec')
 const STORAGE = SPEC.child('resources', 'requests', 'storage')
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 const IMMUTABLE =
   'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
 
@@ -43,7 +43,7 @@ function withAllowedChanges(claim: PersistentVolumeClaim, old: PersistentVolumeC
 
 /** A claim without a class gets the default class when one appears later. */
 const gainsDefaultClass = (claim: PersistentVolumeClaim, old: PersistentVolumeClaim) =>
-  old.metadata.annotations?.[CLASS_ANNOTATION] === undefined &&
+  old.metadata.annotations?.[ANNOTATION.betaStorageClass] === undefined &&
   old.spec?.storageClassName === undefined &&
   claim.spec?.storageClassName !== undefined
 

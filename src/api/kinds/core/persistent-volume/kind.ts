@@ -1,13 +1,12 @@
 import type { PersistentVolume } from '../../../generated/core-v1.ts'
 import { defineKind } from '../../../kind.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { keepField, statusSubresource } from '../../../strategy.ts'
 import { printedAccessModes } from '../access-modes.ts'
 import { ageColumn, column, nameColumn, wideColumn } from '../printed-columns.ts'
 import { canonicalizeResources, printedQuantity, quantityIn } from '../resource-list.ts'
 import { validatePersistentVolume, validatePersistentVolumeUpdate } from './validation.ts'
 import { persistentVolumeWarnings } from './warnings.ts'
-
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class'
 
 export const persistentVolumeKind = defineKind<PersistentVolume>({
   group: '',
@@ -77,5 +76,5 @@ function claim({ spec }: PersistentVolume): string {
 }
 
 function storageClass(volume: PersistentVolume): string {
-  return volume.metadata.annotations?.[CLASS_ANNOTATION] ?? volume.spec?.storageClassName ?? ''
+  return volume.metadata.annotations?.[ANNOTATION.betaStorageClass] ?? volume.spec?.storageClassName ?? ''
 }

@@ -1,7 +1,8 @@
 import type { PersistentVolume } from '../../../generated/core-v1.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 
 const ANNOTATIONS: Readonly<Record<string, string>> = {
-  'volume.beta.kubernetes.io/storage-class': 'deprecated since v1.8; use "storageClassName" attribute instead',
+  [ANNOTATION.betaStorageClass]: 'deprecated since v1.8; use "storageClassName" attribute instead',
   'volume.beta.kubernetes.io/mount-options': 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
 const SOURCES = {

@@ -1,11 +1,10 @@
 import type { Pod, PodSpec } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 
-export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+export const MIRROR_ANNOTATION = ANNOTATION.mirrorPod
 export const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/'
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
-const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod'
 const SECCOMP_CONTAINER_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/'
 const INT32 = /^[+-]?\d{1,10}$/
 
@@ -23,9 +22,9 @@ export function validatePodAnnotations(
     const value = annotations[key]!
     if (key === MIRROR_ANNOTATION && !spec.nodeName)
       errors.push(invalid(path.key(key), value, 'must set spec.nodeName if mirror pod annotation is set'))
-    else if (key === DELETION_COST && !isDeletionCost(value))
+    else if (key === ANNOTATION.podDeletionCost && !isDeletionCost(value))
       errors.push(invalid(path.key(key), value, 'must be a 32bit integer'))
-    else if ((key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER_PREFIX)) && !isSeccompProfile(value))
+    else if ((key === ANNOTATION.alphaSeccomp || key.startsWith(SECCOMP_CONTAINER_PREFIX)) && !isSeccompProfile(value))
       errors.push(invalid(path.child(key), value, 'must be a valid seccomp profile'))
     else if (key.startsWith(APPARMOR_PREFIX)) checkAppArmor(key, value, spec, path.key(key), errors)
   }

@@ -1,13 +1,14 @@
 import type { Container, ContainerPort, Pod, PodSpec, PodTemplateSpec } from '../../../generated/core-v1.ts'
 import type { ObjectMeta } from '../../../meta/object.ts'
+import { LABEL } from '../../../meta/well-known.ts'
 
 const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
-  ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
-  ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
-  ['failure-domain.beta.kubernetes.io/region', 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
-  ['failure-domain.beta.kubernetes.io/zone', 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
-  ['beta.kubernetes.io/instance-type', 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
-  ['node-role.kubernetes.io/master', 'use "node-role.kubernetes.io/control-plane" instead'],
+  [LABEL.betaArch, 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  [LABEL.betaOs, 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  [LABEL.betaRegion, 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
+  [LABEL.betaZone, 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
+  [LABEL.betaInstanceType, 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
+  [LABEL.master, 'use "node-role.kubernetes.io/control-plane" instead'],
 ])
 const DEPRECATED_VOLUMES: ReadonlyMap<string, string> = new Map([
   ['gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],

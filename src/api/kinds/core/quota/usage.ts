@@ -1,6 +1,7 @@
 import type { PersistentVolumeClaim, Pod, Service } from '../../../generated/core-v1.ts'
 import type { KubernetesObject } from '../../../meta/object.ts'
 import { compareQuantities, type Quantity, quantityOf } from '../../../meta/quantity.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { quantityIn } from '../resource-list.ts'
 import { podUsage } from './pod-usage.ts'
 
@@ -56,7 +57,7 @@ function claimUsage({ metadata, spec, status }: PersistentVolumeClaim, usage: Us
   const asked = quantityIn(spec?.resources?.requests, 'storage')
   const allocated = quantityIn(status?.allocatedResources, 'storage')
   const storage = asked && allocated && compareQuantities(allocated, asked) > 0 ? allocated : asked
-  const storageClass = metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? ''
+  const storageClass = metadata.annotations?.[ANNOTATION.betaStorageClass] ?? spec?.storageClassName ?? ''
   for (const prefix of storageClass === '' ? [''] : ['', storageClass + STORAGE_CLASS]) {
     usage.set(`${prefix}persistentvolumeclaims`, ONE)
     if (storage) usage.set(`${prefix}requests.storage`, storage)

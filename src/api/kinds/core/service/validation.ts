@@ -4,6 +4,7 @@ import { FieldPath } from '../../../meta/field-path.ts'
 import { validateEndpointIP, validateIP } from '../../../meta/ip-validation.ts'
 import { validateLabels } from '../../../meta/labels-validation.ts'
 import { isDns1123Subdomain } from '../../../meta/names.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { validateClusterIPs, validateClusterIPsUpdate } from './cluster-ip-validation.ts'
 import { validateLoadBalancerClass, validateLoadBalancerFields } from './load-balancer-validation.ts'
 import { addInvalid, validatePortClashes, validateServicePorts } from './port-validation.ts'
@@ -14,8 +15,8 @@ const SPEC = FieldPath.root('spec')
 const PORTS = SPEC.child('ports')
 const EXTERNAL_IPS = SPEC.child('externalIPs')
 
-export const TOPOLOGY_HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints'
-export const TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-mode'
+export const TOPOLOGY_HINTS_ANNOTATION = ANNOTATION.topologyAwareHints
+export const TOPOLOGY_MODE_ANNOTATION = ANNOTATION.topologyMode
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'] as const
 const AFFINITIES = ['ClientIP', 'None'] as const

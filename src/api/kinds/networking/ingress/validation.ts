@@ -4,11 +4,12 @@ import { type FieldError, invalid, notSupported, required } from '../../../meta/
 import { FieldPath } from '../../../meta/field-path.ts'
 import { validateIP } from '../../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isWildcardDns1123Subdomain } from '../../../meta/names.ts'
+import { ANNOTATION } from '../../../meta/well-known.ts'
 import { validateIngressHostname } from '../../core/service/load-balancer-validation.ts'
 import { addInvalid } from '../../core/service/port-validation.ts'
 import { validateIngressBackend } from './backend-validation.ts'
 
-export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class'
+export const INGRESS_CLASS_ANNOTATION = ANNOTATION.ingressClass
 
 const SPEC = FieldPath.root('spec')
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'] as const

@@ -1,3 +1,4 @@
+import { ANNOTATION } from '../../../../api/meta/well-known.ts'
 import {
   allContainers,
   type Check,
@@ -14,7 +15,6 @@ import {
 } from '../check.ts'
 
 const APP_ARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/'
-const SECCOMP_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod'
 const SECCOMP_CONTAINER_ANNOTATION = 'container.seccomp.security.alpha.kubernetes.io/'
 
 type ProfileField = 'appArmorProfile' | 'seccompProfile'
@@ -55,7 +55,7 @@ const isAppArmorAllowed = (profile: string) =>
 
 const seccompAnnotations: FindViolation = (pod) => {
   const { annotations = {} } = pod.metadata ?? {}
-  const keys = [SECCOMP_ANNOTATION, ...allContainers(pod).map(({ name }) => SECCOMP_CONTAINER_ANNOTATION + name)]
+  const keys = [ANNOTATION.alphaSeccomp, ...allContainers(pod).map(({ name }) => SECCOMP_CONTAINER_ANNOTATION + name)]
   const bad = keys
     .filter((key) => Object.hasOwn(annotations, key) && !isSeccompAllowed(annotations[key]!))
     .map((key) => `${key}=${JSON.stringify(annotations[key])}`)
