@@ -1,8 +1,9 @@
-import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/core-v1.ts'
+import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/core-v1.ts'
 import { formatTime, parseTime } from '../../api/meta/time.ts'
-import { extended } from '../../base/extended.ts'
+import { copyWith } from '../../base/copy-with.ts'
+import { podConditions } from '../status/pod-conditions.ts'
+import { isTerminalPhase, podPhase } from '../status/pod-phase.ts'
 import { type ContainerInput, type ContainerStep, stepContainer, stopContainer } from './container-status.ts'
-import { podConditions } from './pod-conditions.ts'
 import { podFailure, programOf } from './program.ts'
 
 /** Where a pod runs. */
@@ -20,7 +21,7 @@ export interface PodStep {
 /** The exit code of a process that was told to stop. */
 const SIGTERM_EXIT = 143
 
-export const isTerminal = (pod: Pod) => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+export const isTerminal = (pod: Pod) => isTerminalPhase(pod.status?.phase)
 
 /** Moves a pod on to where it is at `now`: pure, from what its status says it was doing. */
 export function stepPod(pod: Pod, place: PodPlace, now: number): PodStep {
@@ -33,14 +34,15 @@ export function stepPod(pod: Pod, place: PodPlace, now: number): PodStep {
   }
   const started = pod.status?.startTime
     ? pod
-    : { ...pod, status: extended(pod.status ?? {}, { startTime: formatTime(now) }) }
+    : { ...pod, status: copyWith(pod.status ?? {}, { startTime: formatTime(now) }) }
   const steps = stepContainers(started, now)
-  const phase = phaseOf(pod, steps.init.map(statusOf), steps.containers.map(statusOf))
-  const isOver = phase === 'Succeeded' || phase === 'Failed'
+  const containers = steps.containers.map(statusOf)
+  const phase = podPhase({ pod, init: steps.init.map(statusOf), containers, isStopped: false })
+  const isOver = isTerminalPhase(phase)
   const init = steps.init.map(({ status }) => (isOver ? stopContainer(status, 0, now) : status))
   let wakeAt = deadline ?? Number.POSITIVE_INFINITY
   for (const step of [...steps.init, ...steps.containers]) wakeAt = Math.min(wakeAt, step.wakeAt ?? wakeAt)
-  const status = assemble(started, place, phase, init, steps.containers.map(statusOf), now)
+  const status = assemble(started, place, phase, init, containers, now)
   return { status, wakeAt: isOver || !Number.isFinite(wakeAt) ? undefined : wakeAt }
 }
 
@@ -91,21 +93,6 @@ function byName(statuses: readonly ContainerStatus[]): Map<string, ContainerStat
   return new Map(statuses.map((status) => [status.name, status]))
 }
 
-function phaseOf(pod: Pod, init: readonly ContainerStatus[], containers: readonly ContainerStatus[]): string {
-  const policy = pod.spec?.restartPolicy ?? 'Always'
-  for (const [i, status] of init.entries()) {
-    if (isDone(pod.spec!.initContainers![i]!, status)) continue
-    const failed = (status.state?.terminated?.exitCode ?? 0) !== 0
-    return failed && policy === 'Never' ? 'Failed' : 'Pending'
-  }
-  const ended = containers.map(({ state, lastState }) => state?.terminated ?? (state?.waiting && lastState?.terminated))
-  if (containers.some(({ state, lastState }) => state?.waiting && !lastState?.terminated)) return 'Pending'
-  if (containers.some(({ state }) => state?.running)) return 'Running'
-  if (policy === 'Always' || containers.some(({ state }) => state?.waiting)) return 'Running'
-  if (ended.every((end) => end?.exitCode === 0)) return 'Succeeded'
-  return policy === 'Never' ? 'Failed' : 'Running'
-}
-
 /** The pod after it was told to stop: nothing runs any more. */
 export function stoppedStatus(pod: Pod, now: number): PodStatus {
   const { status = {} } = pod
@@ -150,9 +137,21 @@ function assemble(
     {},
     pod.status,
     generation !== undefined && { observedGeneration: generation },
-    { phase, conditions: podConditions(pod, phase, init, containers, formatTime(now)) },
+    { phase, conditions: conditionsOf(pod, phase, init, containers, now) },
     addresses(place),
     init.length > 0 && { initContainerStatuses: [...init] },
     containers.length > 0 && { containerStatuses: [...containers] },
   )
+}
+
+function conditionsOf(
+  pod: Pod,
+  phase: string,
+  init: readonly ContainerStatus[],
+  containers: readonly ContainerStatus[],
+  now: number,
+): PodCondition[] {
+  const previous = pod.status?.conditions ?? []
+  const hasSandbox = !isTerminalPhase(phase)
+  return podConditions({ pod, phase, init, containers, hasSandbox, previous, now: formatTime(now) })
 }

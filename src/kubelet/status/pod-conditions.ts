@@ -22,6 +22,7 @@ export interface ConditionInput {
   readonly now: string
 }
 
+/** The conditions that a kubelet writes, of real and of simulated pods; those of others are kept. */
 export function podConditions(input: ConditionInput): PodCondition[] {
   const { previous, pod, now } = input
   const ready = containersReady(input)
@@ -47,13 +48,27 @@ function resizing({ resize = {} }: ConditionInput): Draft[] {
   ]
 }
 
-/** The time of transition moves only when the status does. */
-function stamped(draft: Draft, previous: readonly PodCondition[], generation: number | undefined, now: string) {
-  const known = previous.find(({ type }) => type === draft.type)
-  const lastTransitionTime = (known?.status === draft.status && known.lastTransitionTime) || now
-  const observed = generation === undefined ? {} : { observedGeneration: generation }
-  const probed = known?.lastProbeTime === undefined ? {} : { lastProbeTime: known.lastProbeTime }
-  return { ...draft, ...observed, ...probed, lastTransitionTime } as PodCondition
+/** Keeps an unchanged condition as it is, and its transition time while the status stays the same. */
+function stamped(
+  draft: Draft,
+  previous: readonly PodCondition[],
+  generation: number | undefined,
+  now: string,
+): PodCondition {
+  const { type, status, reason, message } = draft
+  const known = previous.find((condition) => condition.type === type)
+  const isSame = known?.status === status && known.lastTransitionTime !== undefined
+  if (isSame && known.reason === reason && known.message === message && known.observedGeneration === generation)
+    return known
+  return {
+    type,
+    status,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    ...(known?.lastProbeTime !== undefined && { lastProbeTime: known.lastProbeTime }),
+    lastTransitionTime: isSame ? known.lastTransitionTime! : now,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+  }
 }
 
 const named = (names: readonly string[]) => `[${names.join(' ')}]`
@@ -73,7 +88,7 @@ function initialized({ pod, phase, init, containers }: ConditionInput): Draft {
 
 function isInitialized(container: Container, init: readonly ContainerStatus[]): boolean {
   const status = init.find(({ name }) => name === container.name)
-  return isSidecar(container) ? status?.started === true : status?.ready === true
+  return isSidecar(container) ? status?.started === true : status?.state?.terminated?.exitCode === 0
 }
 
 function containersReady({ pod, phase, init, containers }: ConditionInput): Draft {
@@ -96,7 +111,7 @@ function containersReady({ pod, phase, init, containers }: ConditionInput): Draf
   return { type, status: 'False', reason: 'ContainersNotReady', message: texts.join(', ') }
 }
 
-/** Ready: its containers are, and whoever else has a say agrees. */
+/** Ready: the containers are, and every readiness gate is true. */
 function podReady({ pod, previous }: ConditionInput, ready: Draft): Draft {
   const type = 'Ready'
   if (ready.status !== 'True') return { ...ready, type }

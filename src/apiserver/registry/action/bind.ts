@@ -4,7 +4,7 @@ import { notSupported, required } from '../../../api/meta/field-error.ts'
 import { FieldPath } from '../../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
-import { extended } from '../../../base/extended.ts'
+import { copyWith } from '../../../base/copy-with.ts'
 import { ConflictError } from '../../../store/store.ts'
 import type { AdmissionRequest } from '../../admission/plugin.ts'
 import type { ResourceRequest } from '../../request/resource-request.ts'
@@ -136,8 +136,8 @@ function assigned(pod: Pod, binding: Binding, now: number): Pod {
   return {
     ...pod,
     metadata: annotations || labels ? withAdded(metadata, { annotations, labels }) : metadata,
-    spec: extended(spec!, { nodeName: binding.target.name! }),
-    status: extended(status ?? {}, { conditions: [...others, scheduled] }),
+    spec: copyWith(spec!, { nodeName: binding.target.name! }),
+    status: copyWith(status ?? {}, { conditions: [...others, scheduled] }),
   }
 }
 
