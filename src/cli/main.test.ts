@@ -1,15 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { completionScript } from './commands/completion.ts'
 import { explain } from './explain.ts'
 import { createProgram } from './main.ts'
-import { SAMPAN_VERSION } from './version.ts'
-
-test('the version is that of the package', () => {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  expect(SAMPAN_VERSION).toBe(version)
-})
 
 test('every command explains itself', () => {
   for (const command of createProgram('').commands) {

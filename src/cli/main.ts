@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { ApiError } from '../api/meta/api-error.ts'
+import { SAMPAN_VERSION } from '../api/version.ts'
 import { CliError } from './cli-error.ts'
 import { applyCommand } from './commands/apply.ts'
 import { completionCommand } from './commands/completion.ts'
@@ -16,7 +17,6 @@ import { statusCommand } from './commands/status.ts'
 import { tokenCommand } from './commands/token.ts'
 import { upCommand } from './commands/up.ts'
 import { failure } from './printing/say.ts'
-import { SAMPAN_VERSION } from './version.ts'
 
 const USAGE_EXIT_CODE = 2
 

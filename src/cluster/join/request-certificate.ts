@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import { certificateSigningRequestKind } from '../../api/kinds/certificates/certificate-signing-request.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Client } from '../../client/client.ts'
-import type { KeyPair, RequestedSubject } from '../certificates.ts'
+import type { KeyPair } from '../../x509/certificate.ts'
+import { createCertificateSigningRequest, type RequestedSubject } from '../../x509/certificate-signing-request.ts'
 import { JoinError } from '../join-error.ts'
-import { createCertificateSigningRequest } from '../x509/certificate-signing-request.ts'
 
 export interface WantedCertificate {
   readonly subject: RequestedSubject

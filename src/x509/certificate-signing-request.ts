@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { ECDSA_WITH_SHA256, EXTENSION, extension, generalName, pem, subjectName } from './certificate.ts'
+import { extension, generalName, pem, subjectName } from './certificate.ts'
 import { bitString, contextTag, integer, objectIdentifier, sequence, set } from './der.ts'
+import { ECDSA_WITH_SHA256, EXTENSION, EXTENSION_REQUEST } from './object-identifiers.ts'
 
 export interface RequestedSubject {
   readonly commonName: string
@@ -9,9 +10,7 @@ export interface RequestedSubject {
   readonly subjectAltNames?: readonly string[]
 }
 
-const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
-
-/** Asks for a certificate for the P-256 key given as PEM (PKCS #10, RFC 2986). Returns PEM. */
+/** Makes a request for a certificate of the P-256 key given as PEM (PKCS #10, RFC 2986). Returns PEM. */
 export function createCertificateSigningRequest(key: string, subject: RequestedSubject): string {
   const privateKey = createPrivateKey(key)
   const names = subject.subjectAltNames ?? []

@@ -7,7 +7,7 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto'
-import { parseIP } from '../../base/ip-address.ts'
+import { parseIP } from '../base/ip-address.ts'
 import {
   bitString,
   boolean,
@@ -20,6 +20,15 @@ import {
   time,
   utf8String,
 } from './der.ts'
+import {
+  COMMON_NAME,
+  CURVE_P256,
+  EC_PUBLIC_KEY,
+  ECDSA_WITH_SHA256,
+  EXTENDED_KEY_USAGE,
+  EXTENSION,
+  ORGANIZATION,
+} from './object-identifiers.ts'
 
 /** A certificate and its private key, as PEM. */
 export interface KeyPair {
@@ -32,7 +41,7 @@ export interface CertificateRequest {
   /** Kubernetes reads these as the groups of a user. */
   readonly organizations?: readonly string[]
   readonly usage: 'ca' | 'server' | 'client'
-  /** What a leaf may be used for, in the words of the certificates API; replaces `usage`. */
+  /** Usages of a leaf as the certificates API names them; replaces `usage`. */
   readonly usages?: readonly string[]
   /** The DER of a whole subject name; replaces the two names above. */
   readonly subject?: Buffer
@@ -43,20 +52,9 @@ export interface CertificateRequest {
   readonly notAfter: number
 }
 
-export const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
-const COMMON_NAME = '2.5.4.3'
-const ORGANIZATION = '2.5.4.10'
-export const EXTENSION = {
-  subjectKeyIdentifier: '2.5.29.14',
-  keyUsage: '2.5.29.15',
-  subjectAltName: '2.5.29.17',
-  basicConstraints: '2.5.29.19',
-  authorityKeyIdentifier: '2.5.29.35',
-  extendedKeyUsage: '2.5.29.37',
-}
 const EXTENDED_USAGE = new Map([
-  ['server auth', '1.3.6.1.5.5.7.3.1'],
-  ['client auth', '1.3.6.1.5.5.7.3.2'],
+  ['server auth', EXTENDED_KEY_USAGE.serverAuth],
+  ['client auth', EXTENDED_KEY_USAGE.clientAuth],
 ])
 /** Bits of KeyUsage, counted from the left. */
 const KEY_USAGE = new Map([
@@ -79,7 +77,7 @@ export function issueCertificate(request: CertificateRequest, issuer?: Issuer): 
   return { cert: certify(spki, request, signer), key }
 }
 
-const P256 = () => sequence(objectIdentifier('1.2.840.10045.2.1'), objectIdentifier('1.2.840.10045.3.1.7'))
+const P256 = () => sequence(objectIdentifier(EC_PUBLIC_KEY), objectIdentifier(CURVE_P256))
 
 /** PKCS #8 (RFC 5915) and SPKI of a P-256 key, from its numbers: OpenSSL's own encoders take several times as long. */
 function encodeKey(privateKey: KeyObject): { key: string; spki: Buffer } {
@@ -91,7 +89,7 @@ function encodeKey(privateKey: KeyObject): { key: string; spki: Buffer } {
   return { key: pem(pkcs8, 'PRIVATE KEY'), spki: sequence(P256(), point) }
 }
 
-/** Who signs: made once from the CA's key pair, used for every leaf. */
+/** The CA that signs: made once from its key pair, used for every leaf. */
 export interface Issuer {
   /** The DER of the subject name of the CA, byte for byte. */
   readonly name: Buffer
@@ -145,7 +143,7 @@ function extensions(spki: Buffer, request: CertificateRequest, issuer: Issuer): 
   const usages = request.usages ?? USAGES[request.usage]
   const bits = usages.reduce((sum, usage) => sum | (KEY_USAGE.get(usage) ?? 0), 0)
   const list = [
-    // One that allows nothing would make the key good for nothing; without it, the key may do what its purposes need.
+    // An empty KeyUsage would forbid every use; without the extension the extended key usages decide.
     ...(bits === 0 ? [] : [extension(EXTENSION.keyUsage, keyUsage(bits), true)]),
     extension(EXTENSION.basicConstraints, ca ? sequence(boolean(true)) : sequence(), true),
     extension(EXTENSION.subjectKeyIdentifier, octetString(keyIdOf(spki))),
@@ -158,7 +156,7 @@ function extensions(spki: Buffer, request: CertificateRequest, issuer: Issuer): 
   return list
 }
 
-/** DER wants no zeros behind the last bit. */
+/** DER allows no trailing zero bits. */
 function keyUsage(bits: number): Buffer {
   return bitString(Buffer.from([bits]), 31 - Math.clz32(bits & -bits))
 }
