@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseQuantity, value } from '../api/meta/quantity.ts'
 import { aborted } from '../base/abort.ts'
+import { AsyncDisposables } from '../base/async-disposables.ts'
 import { writeFileAtomically } from '../base/atomic-file.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -22,7 +23,6 @@ import { startNodeNetwork } from '../pod-network/node-network.ts'
 import type { Bandwidth, PodNetwork } from '../pod-network/pod-network.ts'
 import type { ProxyMode } from '../service-proxy/backend.ts'
 import { startServiceProxy } from '../service-proxy/service-proxy.ts'
-import { AsyncDisposables } from './async-disposables.ts'
 import {
   clusterCaPath,
   KUBELET_PORT,

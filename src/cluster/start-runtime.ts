@@ -1,6 +1,7 @@
 /** What runs the pods of a node: the builtin runtime, a containerd of the node's own, or whatever answers on a CRI socket. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AsyncDisposables } from '../base/async-disposables.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
@@ -12,7 +13,6 @@ import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
 import { delegatedCgroup } from '../linux/cgroups.ts'
 import type { SyscallAgents } from '../linux/syscall-agent.ts'
-import type { AsyncDisposables } from './async-disposables.ts'
 import { cgroupParentPath, containerdDir, imagesDir, type NodeSettings, nodeCgroupRoot } from './node-settings.ts'
 
 export interface RuntimeParts {

@@ -11,6 +11,7 @@ export const MAY_IMPORT = {
   store: ['base'],
   linux: ['base'],
   x509: ['base'],
+  rootless: ['base', 'linux'],
   apiserver: [...COMPONENT, 'store', 'x509'],
   controllers: [...COMPONENT, 'x509'],
   scheduler: COMPONENT,

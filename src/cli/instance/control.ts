@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { serveSocketFile } from '../../base/socket-file.ts'
 import { socketPath } from '../../base/socket-path.ts'
-import { serveSocketFile } from './unix-server.ts'
 
 /** What the command line asks a running server over a socket that only its owner can open. */
 export interface ControlHandlers {

@@ -1,6 +1,6 @@
 /**
- * The outer side of the wall: an ordinary process of the user, which does for those inside what they cannot do themselves.
- * Whoever can open the socket may ask; that is this user alone, and may connect anywhere anyway.
+ * The outer side: an ordinary process of the user, which opens sockets on behalf of the inner side. Only this user can open
+ * the socket file, and this user may connect anywhere anyway.
  *
  *     tcp <host> <port>    "ok" or "no <reason>"; then the bytes of the connection, both ways
  *     datagrams            frames, both ways
@@ -9,10 +9,10 @@
 import { connect, type Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import { parseIP } from '../../base/ip-address.ts'
-import { serveSocketFile } from '../instance/unix-server.ts'
+import { serveSocketFile } from '../../base/socket-file.ts'
 import { DatagramReader, encodeDatagram } from './datagram.ts'
-import { join } from './join.ts'
-import { NAMESERVER, nameservers } from './nameservers.ts'
+import { joinSockets } from './join-sockets.ts'
+import { NAMESERVER, nameservers } from './link-addresses.ts'
 import { OutsideDatagrams } from './outside-datagrams.ts'
 import { readLine } from './read-line.ts'
 
@@ -40,14 +40,14 @@ function dial(socket: Socket, host: string, port: number): void {
   other.once('connect', () => {
     other.off('error', refused)
     socket.write('ok\n')
-    join(socket, other)
+    joinSockets(socket, other)
   })
 }
 
 function carryDatagrams(socket: Socket, clock: Clock): void {
   const reader = new DatagramReader()
   const datagrams = new OutsideDatagrams(clock, (datagram) => {
-    // Nobody waits for a datagram: what the other side is too slow for is lost.
+    // Datagrams may be lost: drop what the inner side is too slow for.
     if (socket.writableLength < MOST_WAITING) socket.write(encodeDatagram(datagram))
   })
   socket.on('data', (chunk: Buffer) => {
@@ -62,7 +62,7 @@ function carryDatagrams(socket: Socket, clock: Clock): void {
 
 const MOST_WAITING = 4 * 1024 * 1024
 
-/** Where it goes in truth: the one address of ours is the name server of this machine; its own loopback is nobody's. */
+/** Where a connection goes: `NAMESERVER` means the machine's name server; the machine's loopback cannot be reached. */
 export function reachable(host: string, port: number): { readonly host: string; readonly port: number } | undefined {
   if (host === NAMESERVER) {
     const [server] = port === DNS_PORT ? nameservers() : []

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { type Datagram, DatagramReader, encodeDatagram, PROTOCOL } from './datagram.ts'
-import { nameservers } from './nameservers.ts'
+import { nameservers } from './link-addresses.ts'
 import { reachable, serveOutside } from './outside.ts'
 import { answerFrame, echoRequest, parseEchoReply, parseFrame } from './packet.ts'
 

@@ -4,7 +4,7 @@ import type { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValues } from '../../linux/nft-values.ts'
 
 export interface RedirectOptions {
-  /** Where connections to the world go instead. */
+  /** Where connections that leave the cluster go instead. */
   readonly port: number
   readonly inside: readonly string[]
 }
@@ -13,7 +13,7 @@ const TABLE = { family: 'ip', name: 'sampan-egress' } as const
 const TCP = 6
 const LOCAL = ['127.0.0.0/8', '224.0.0.0/4']
 
-/** For what is forwarded and for what this process itself connects to. */
+/** For forwarded connections and for those of this process. */
 export function redirectRules(transaction: NftTransaction, { port, inside }: RedirectOptions): NftTransaction {
   transaction.destroyTable(TABLE).addTable(TABLE)
   for (const hook of ['prerouting', 'output'] as const) {
@@ -22,7 +22,7 @@ export function redirectRules(transaction: NftTransaction, { port, inside }: Red
     for (const cidr of [...LOCAL, ...inside])
       transaction.addRule(chain, { expressions: [...goesTo(cidr), { expr: 'verdict', verdict: 'return' }] })
     transaction.addRule(chain, {
-      comment: 'connections to the world are carried out by a process',
+      comment: 'connections that leave the cluster are carried out by a process',
       expressions: [
         { expr: 'meta', key: 'l4proto', to: 0 },
         { expr: 'compare', from: 0, op: 'eq', value: new Uint8Array([TCP]) },

@@ -1,4 +1,4 @@
-/** What the two sides of the wall tell each other of datagrams: frames on a stream. */
+/** Datagrams between the two sides: frames on a stream. */
 export const PROTOCOL = { icmp: 1, udp: 17 } as const
 export type DatagramProtocol = (typeof PROTOCOL)[keyof typeof PROTOCOL]
 

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
-import { removeSocket } from '../../base/socket-path.ts'
+import { removeSocket } from './socket-path.ts'
 
-/** Serves a socket file that only this user may use; one that a dead process left there is replaced. */
+/** Serves a socket file that only this user may open; replaces one that a dead process left. */
 export async function serveSocketFile(path: string, serve: (socket: Socket) => void): Promise<AsyncDisposable> {
   await rm(path, { force: true })
   const open = new Set<Socket>()

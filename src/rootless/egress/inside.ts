@@ -1,21 +1,21 @@
 /**
- * The inner side of the wall: a network of one user, in which packets for the world end here. Connections are accepted by
- * the kernel in the name of whoever they were meant for, and their bytes handed out; of datagrams each packet is.
+ * The inner side: packets that leave the network of the user namespace end here. The kernel accepts TCP connections in the
+ * name of their destination, and their bytes go to the outer side; of UDP and pings each packet does.
  *
- *     pods, nodes ── bridge ── [ tcp: redirected to a port of this process ] ── egress.sock ── outside.ts ── the world
+ *     pods, nodes ── bridge ── [ tcp: redirected to a port of this process ] ── egress.sock ── outside.ts ── machine's network
  *                          └── egress0 ══ egress1 (another namespace) ── packet socket ──┘
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { AsyncDisposables } from '../../base/async-disposables.ts'
 import type { Logger } from '../../base/log.ts'
-import { AsyncDisposables } from '../../cluster/async-disposables.ts'
 import type { Linux } from '../../linux/linux.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { originalDestination } from '../../linux/original-destination.ts'
 import { openPacketSocket } from '../../linux/packet-socket.ts'
 import { LOOPBACK_INDEX, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { DatagramReader, encodeDatagram } from './datagram.ts'
-import { join } from './join.ts'
-import { INSIDE, LINK_PREFIX, OUTSIDE } from './nameservers.ts'
+import { joinSockets } from './join-sockets.ts'
+import { INSIDE, LINK_PREFIX, OUTSIDE } from './link-addresses.ts'
 import { answerFrame, parseFrame } from './packet.ts'
 import { readLine } from './read-line.ts'
 import { redirectRules } from './redirect-rules.ts'
@@ -24,13 +24,13 @@ export interface EgressOptions {
   readonly linux: Linux
   /** The socket of the outer side. */
   readonly path: string
-  /** What is inside: never redirected. */
+  /** Ranges inside, which are never redirected. */
   readonly inside: readonly string[]
   readonly log: Logger
 }
 
 export interface Egress extends AsyncDisposable {
-  /** Resolves when the outer side has gone, unless this one went first. */
+  /** Resolves when the outer side has gone, unless this side went first. */
   readonly abandoned: Promise<void>
 }
 
@@ -40,7 +40,7 @@ const NAMESPACE = 'sampan-egress'
 /** No datagram is too long for the link. */
 const MTU = 65_535
 
-/** Where the kernel lacks something for it, those inside stay among themselves, and the log says why. */
+/** Opens the way out. Where the kernel lacks something for it, pods reach each other only, and the log says why. */
 export async function startEgress(options: EgressOptions): Promise<Egress> {
   const lifeline = await ask(options.path, 'lifeline')
   const parts = new AsyncDisposables()
@@ -49,7 +49,7 @@ export async function startEgress(options: EgressOptions): Promise<Egress> {
   try {
     await openWays(options, parts)
   } catch (error) {
-    options.log.warn('pods cannot reach the world outside', { error })
+    options.log.warn('pods cannot reach networks outside the cluster', { error })
   }
   return {
     abandoned,
@@ -99,10 +99,10 @@ async function acceptRedirected(path: string, parts: AsyncDisposables): Promise<
   return server
 }
 
-/** Refused outside, it is broken off here: inside it was accepted before anybody could know. */
+/** A connection that is refused outside is reset here: the kernel had accepted it before the answer was known. */
 async function handOut(socket: Socket, path: string, ownPort: number): Promise<void> {
   const { host, port } = originalDestination(socket)
-  // Somebody came to this port itself, not by a rule.
+  // A connection to this port itself, not redirected by a rule.
   if (port === ownPort && host === socket.localAddress) throw new Error('not redirected')
   const other = await ask(path, `tcp ${host} ${port}`)
   socket.once('close', () => other.destroy())
@@ -110,7 +110,7 @@ async function handOut(socket: Socket, path: string, ownPort: number): Promise<v
     other.destroy()
     throw new Error('refused')
   }
-  join(socket, other)
+  joinSockets(socket, other)
 }
 
 /** A default route to a link whose other end is read packet by packet, in a namespace of its own that routes nothing. */

@@ -1,4 +1,4 @@
-/** Disposes in the opposite order of use, once. */
+/** Disposes what was used, in reverse order, once. */
 export class AsyncDisposables {
   readonly #items: AsyncDisposable[] = []
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
-/** Two connections become one: each side may end its half; if one breaks, so does the other. */
-export function join(one: Socket, other: Socket): void {
+/** Joins two connections into one: each side may end its half; if one breaks, the other is destroyed. */
+export function joinSockets(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],
     [other, one],

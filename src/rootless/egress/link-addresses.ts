@@ -5,10 +5,10 @@ import { parseIP } from '../../base/ip-address.ts'
 export const INSIDE = '169.254.77.1'
 export const OUTSIDE = '169.254.77.2'
 export const LINK_PREFIX = 30
-/** Stands inside for the name server of the machine, which may be at its loopback. */
+/** Stands inside for the machine's name server, which may listen on loopback. */
 export const NAMESERVER = OUTSIDE
 
-/** Those of this machine now: it may have moved to another network since. */
+/** Reads the machine's name servers. Not cached: the machine may move to another network. */
 export function nameservers(file = '/etc/resolv.conf'): readonly string[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   const servers = lines.flatMap((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
