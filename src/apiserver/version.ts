@@ -1,5 +1,4 @@
-/** The Kubernetes release whose API this server speaks. */
-export const KUBERNETES_VERSION = 'v1.36.0'
+import { KUBERNETES_VERSION } from '../api/version.ts'
 
 /** What `/version` answers. */
 export function versionInfo(): Readonly<Record<string, string>> {

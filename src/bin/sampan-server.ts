@@ -4,4 +4,4 @@ import { loadProgram } from './load-program.ts'
 // Code is compiled for the flags that V8 has at that moment.
 setHeapGrowth()
 const { program, keepCompiled } = loadProgram('server')
-await program.runDetachedServer(keepCompiled)
+await program.runServer(keepCompiled)

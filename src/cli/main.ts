@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ApiError } from '../api/meta/api-error.ts'
-import { CliError } from './cli-error.ts'
+import { SAMPAN_VERSION } from '../api/version.ts'
+import { UserError } from '../cluster/user-error.ts'
 import { applyCommand } from './commands/apply.ts'
 import { completionCommand } from './commands/completion.ts'
 import { deleteCommand } from './commands/delete.ts'
@@ -16,7 +17,6 @@ import { statusCommand } from './commands/status.ts'
 import { tokenCommand } from './commands/token.ts'
 import { upCommand } from './commands/up.ts'
 import { failure } from './printing/say.ts'
-import { SAMPAN_VERSION } from './version.ts'
 
 const USAGE_EXIT_CODE = 2
 
@@ -76,7 +76,7 @@ function report(error: unknown): number {
     // Commander has printed it already; --help and --version come here with code 0.
     return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
   }
-  if (error instanceof CliError) {
+  if (error instanceof UserError) {
     failure(error.message, error.hints)
     return error.exitCode
   }

@@ -18,8 +18,8 @@ import { formatTime, humanDuration } from '../api/meta/time.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Client } from '../client/client.ts'
 import { parseKubeconfig } from '../client/kubeconfig.ts'
-import { caCertHash } from '../cluster/join-node.ts'
-import { CliError } from './cli-error.ts'
+import { UserError } from '../cluster/user-error.ts'
+import { publicKeyHash } from '../x509/public-key-hash.ts'
 import { say } from './printing/say.ts'
 import { formatRows } from './printing/table.ts'
 
@@ -36,7 +36,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
 export async function createToken(client: Client, text: string | undefined, options: NewToken): Promise<void> {
   const token = parseBootstrapToken(text ?? `${letters(6)}.${letters(16)}`)
-  if (!token) throw new CliError('a token looks like abcdef.0123456789abcdef', [], 2)
+  if (!token) throw new UserError('a token looks like abcdef.0123456789abcdef', [], { exitCode: 2 })
   const joinCommand = options.printJoinCommand ? await joinCommandOf(client) : undefined
   const { ttl, usages, groups, description = '' } = options
   const expiration = ttl > 0 && { expiration: formatTime(systemClock.now() + ttl) }
@@ -46,7 +46,7 @@ export async function createToken(client: Client, text: string | undefined, opti
       .create(bootstrapTokenSecret({ ...token, description, usages, groups, ...expiration }))
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 409)) throw error
-    throw new CliError(`there is a token ${token.id} already`, [`Delete it first: sampan token delete ${token.id}`])
+    throw new UserError(`there is a token ${token.id} already`, [`Delete it first: sampan token delete ${token.id}`])
   }
   const whole = `${token.id}.${token.secret}`
   say(joinCommand ? joinCommand(whole) : whole)
@@ -61,13 +61,13 @@ async function joinCommandOf(client: Client): Promise<(token: string) => string>
     .get(name)
     .catch((error: unknown) => {
       if (!(error instanceof ApiError && error.code === 404)) throw error
-      throw new CliError('only this machine reaches the cluster', [
+      throw new UserError('only this machine reaches the cluster', [
         'Start it for others: sampan down, then sampan up --detach --listen ADDRESS',
       ])
     })
   const config = await parseKubeconfig(info.data?.[CLUSTER_INFO_KUBECONFIG] ?? '', name)
   const { server, 'certificate-authority-data': ca = '' } = config.clusters?.[0]?.cluster ?? {}
-  const hash = caCertHash(Buffer.from(ca, 'base64').toString())
+  const hash = publicKeyHash(Buffer.from(ca, 'base64').toString())
   return (token) => `sampan join ${server} --token ${token} --discovery-token-ca-cert-hash ${hash}`
 }
 
@@ -96,13 +96,14 @@ function rowOf({ id, secret, expiration, usages, description, groups }: Bootstra
 export async function deleteTokens(client: Client, tokens: readonly string[]): Promise<void> {
   const ids = tokens.map((text) => parseBootstrapToken(text)?.id ?? text)
   const wrong = ids.find((id) => !isBootstrapTokenId(id))
-  if (wrong !== undefined) throw new CliError(`${wrong} is neither a token nor its part before the dot`, [], 2)
+  if (wrong !== undefined)
+    throw new UserError(`${wrong} is neither a token nor its part before the dot`, [], { exitCode: 2 })
   for (const id of ids) {
     try {
       await client.resource(secretKind).namespace(BOOTSTRAP_TOKEN_NAMESPACE).delete(bootstrapTokenName(id))
     } catch (error) {
       if (!(error instanceof ApiError && error.code === 404)) throw error
-      throw new CliError(`there is no token ${id}`, ['See them all: sampan token list'])
+      throw new UserError(`there is no token ${id}`, ['See them all: sampan token list'])
     }
     say(`token ${id} deleted`)
   }

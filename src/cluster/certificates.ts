@@ -12,10 +12,9 @@ import {
   type Issuer,
   issueCertificate,
   type KeyPair,
-} from './x509/certificate.ts'
+} from '../x509/certificate.ts'
 
-export type { KeyPair } from './x509/certificate.ts'
-export { createCertificateSigningRequest, type RequestedSubject } from './x509/certificate-signing-request.ts'
+export type { KeyPair } from '../x509/certificate.ts'
 
 export interface ClusterCertificates {
   readonly ca: KeyPair

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clusterRoleBindingKind } from '../api/kinds/rbac/cluster-role-binding.ts'
 import { roleBindingKind } from '../api/kinds/rbac/role-binding.ts'
 import { controllers } from '../controllers/all.ts'
+import { serviceAccountKeys } from './credentials/service-account-keys.ts'
 import { controllerIdentity } from './identities.ts'
-import { serviceAccountKeys } from './service-account-keys.ts'
 import { type Cluster, startCluster } from './start-cluster.ts'
 
 let cluster: Cluster

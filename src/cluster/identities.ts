@@ -2,12 +2,13 @@ import { NAMESPACE } from '../api/meta/well-known.ts'
 import { AUTHENTICATED, serviceAccountIdentity, type UserInfo } from '../apiserver/identity.ts'
 import type { ClusterCertificates, KeyPair } from './certificates.ts'
 
-/** Under these names the parts of a control plane are known; what they may do is said in the default roles. */
+export const ADMINISTRATOR: UserInfo = { name: 'kubernetes-admin', groups: ['system:masters', AUTHENTICATED] }
+/** Users that the parts of a control plane act as; the default roles say what they may do. */
 export const CONTROLLER_MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] }
 export const SCHEDULER: UserInfo = { name: 'system:kube-scheduler', groups: [AUTHENTICATED] }
-/** As whom the API server asks kubelets. */
+/** The API server as a client of kubelets. */
 export const API_SERVER_KUBELET_CLIENT = { name: 'kube-apiserver-kubelet-client', groups: ['system:masters'] }
-/** One user for all of them: they live in one process and share what they read. */
+/** One user for all of them: they are in one process and share what they read. */
 export const SIMULATED_NODES: UserInfo = { name: 'system:simulated-nodes', groups: [AUTHENTICATED] }
 
 /** Service accounts of controllers that are called otherwise than the controller. */

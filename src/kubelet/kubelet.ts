@@ -4,6 +4,7 @@ import type { Node, Pod, Taint } from '../api/generated/core-v1.ts'
 import { nodeKind } from '../api/kinds/core/node/kind.ts'
 import { podKind } from '../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../api/kinds/core/service/kind.ts'
+import { KUBERNETES_VERSION } from '../api/version.ts'
 import type { Clock } from '../base/clock.ts'
 import { deepEqual } from '../base/deep-equal.ts'
 import type { Logger } from '../base/log.ts'
@@ -22,7 +23,7 @@ import type { ImageCollectionLimits } from './images/garbage-collection.ts'
 import { ImagePuller } from './images/image-puller.ts'
 import { folderMounter, type Mounter } from './mounter.ts'
 import { type Machine, readMachine } from './node/machine.ts'
-import { KUBELET_VERSION, type NodeFacts, type NodeSpec, type Pressure } from './node/node-object.ts'
+import type { NodeFacts, NodeSpec, Pressure } from './node/node-object.ts'
 import { NodeReporter } from './node/node-reporter.ts'
 import { KeyedBackoff } from './pod/backoff.ts'
 import { admitPod, admitResize } from './pod-worker/admission.ts'
@@ -348,7 +349,7 @@ class RunningKubelet implements Kubelet {
       userNamespaces: new UserNamespaces(rootDir),
       dns: await this.#dns(),
       dial: dial ?? dialDirectly,
-      userAgent: `kube-probe/${KUBELET_VERSION.slice(1, 5)}`,
+      userAgent: `kube-probe/${KUBERNETES_VERSION.slice(1, 5)}`,
       mounter,
       volumes: { client, clock, source, mounter, node },
       source,

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueCertificate } from '../../src/cluster/x509/certificate.ts'
+import { issueCertificate } from '../../src/x509/certificate.ts'
 import {
   DEFINITIONS,
   type Defined,

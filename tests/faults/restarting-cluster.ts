@@ -1,13 +1,15 @@
 import { type ApiServer, startApiServer } from '../../src/apiserver/server.ts'
+import { AsyncDisposables } from '../../src/base/async-disposables.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { VirtualClock } from '../../src/base/virtual-clock.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import type { ApiCall, Transport } from '../../src/client/transport.ts'
-import { AsyncDisposables } from '../../src/cluster/async-disposables.ts'
 import { loadCertificates } from '../../src/cluster/certificates.ts'
-import { type ControlLoops, startControlLoops } from '../../src/cluster/start-control-loops.ts'
+import { ControlPlane } from '../../src/cluster/control-plane/control-plane.ts'
+import { CONTROL_LOOPS } from '../../src/cluster/control-plane/parts.ts'
+import { Parts } from '../../src/cluster/part.ts'
 import { openMemoryStore } from '../../src/store/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
 
@@ -57,7 +59,7 @@ export class RestartingCluster implements AsyncDisposable {
   /** After how many writes each life ends; the last one does not. */
   readonly #lives: number[]
   #stack = new AsyncDisposables()
-  #loops: ControlLoops = {}
+  #plane: ControlPlane | undefined
   #server: ApiServer | undefined
   #death = new Death(Number.POSITIVE_INFINITY, false)
   restarts = 0
@@ -99,8 +101,8 @@ export class RestartingCluster implements AsyncDisposable {
     for (let turn = 0; turn < 3; turn++) {
       await new Promise(setImmediate)
       if (this.#death.isDead) await this.#restart()
-      const { controllers, scheduler, nodes } = this.#loops
-      if ([controllers, scheduler, nodes?.simulated].some((part) => part?.isBusy)) turn = -1
+      const { controllers, scheduler, simulatedNodes } = this.#plane!
+      if ([controllers, scheduler, simulatedNodes?.simulated].some((part) => part?.isBusy)) turn = -1
     }
   }
 
@@ -115,15 +117,16 @@ export class RestartingCluster implements AsyncDisposable {
     for (;;) {
       this.#death = new Death(this.#lives.shift() ?? Number.POSITIVE_INFINITY, this.#random.next() < 0.5)
       this.#stack = new AsyncDisposables()
-      this.#loops = {}
       const log = silentLogger
       const parts = { store: this.#store, clock, random: this.#random, log }
       const server = this.#stack.use(await startApiServer({ ...parts, serviceCidrs: ['10.96.0.0/16'] }))
       this.#server = server
       const death = this.#death
       const apiServer: ApiServer = { ...server, transport: (user) => death.through(server.transport(user)) }
+      const plane = await ControlPlane.prepare({ ...parts, store: { type: 'memory' }, nodes: NODES, listen: false })
+      this.#plane = Object.assign(plane, { apiServer, certificates })
       try {
-        await startControlLoops({ nodes: NODES }, { ...parts, apiServer, certificates }, this.#loops, this.#stack)
+        await this.#stack.use(new Parts(CONTROL_LOOPS, plane, parts)).start()
         return
       } catch (error) {
         // It may die while it starts.

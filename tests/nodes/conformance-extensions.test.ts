@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { issueCertificate } from '../../src/cluster/x509/certificate.ts'
+import { issueCertificate } from '../../src/x509/certificate.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { at, type Json, listAt } from '../tools/json.ts'
 import { kubectl } from '../tools/kubectl.ts'

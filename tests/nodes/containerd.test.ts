@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { containerdDir, nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
+import { containerdDir, nodeCgroupRoot } from '../../src/cluster/node/node-settings.ts'
 import { openCgroups } from '../../src/linux/cgroups.ts'
 import { writeBusyboxArchive } from '../container-runtime/containerd-under-test.ts'
 import { asRoot } from '../linux/as-root.ts'

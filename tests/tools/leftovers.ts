@@ -1,6 +1,6 @@
 /** What is still there of a node that should have left nothing. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { nodeCgroupRoot } from '../../src/cluster/node-settings.ts'
+import { nodeCgroupRoot } from '../../src/cluster/node/node-settings.ts'
 
 /** Folders of the node's cgroup in all hierarchies, and what is in them. */
 export function cgroupsOf(nodeDir: string): string[] {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { issueCertificate } from '../../src/cluster/x509/certificate.ts'
+import { issueCertificate } from '../../src/x509/certificate.ts'
 import type { Json } from './json.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { type KubernetesObject, parseApiVersion } from '../../api/meta/object.ts'
-import { CliError } from '../cli-error.ts'
+import { UserError } from '../../cluster/user-error.ts'
 import { say } from '../printing/say.ts'
 import { type ApiAccess, type ConnectOptions, connectOptions, withApi } from '../resources/connect.ts'
 import { type DiscoveredResource, discover, findKind } from '../resources/discovery.ts'
@@ -52,7 +52,7 @@ async function apply(api: ApiAccess, options: ApplyOptions): Promise<void> {
       process.stderr.write(`${name}: ${error.message}\n`)
     }
   }
-  if (failed > 0) throw new CliError(`${failed} of ${objects.length} objects were refused`)
+  if (failed > 0) throw new UserError(`${failed} of ${objects.length} objects were refused`)
 }
 
 async function applyOne(

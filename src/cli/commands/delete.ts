@@ -3,7 +3,7 @@ import { ApiError } from '../../api/meta/api-error.ts'
 import { type KubernetesObject, parseApiVersion } from '../../api/meta/object.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { ResourceClient } from '../../client/client.ts'
-import { CliError } from '../cli-error.ts'
+import { UserError } from '../../cluster/user-error.ts'
 import { note, progress, say } from '../printing/say.ts'
 import { type ApiAccess, type ConnectOptions, connectOptions, withApi } from '../resources/connect.ts'
 import { type DiscoveredResource, discover, findKind } from '../resources/discovery.ts'
@@ -105,7 +105,9 @@ async function fromWords(
 
 async function namesOf(api: ApiAccess, resource: DiscoveredResource, options: DeleteOptions): Promise<string[]> {
   if (!options.all && options.selector === undefined) {
-    throw new CliError('say which: by name, with -l, or --all', [`sampan delete ${resource.singular} NAME`], 2)
+    throw new UserError('say which: by name, with -l, or --all', [`sampan delete ${resource.singular} NAME`], {
+      exitCode: 2,
+    })
   }
   const selector = options.selector === undefined ? {} : { labelSelector: options.selector }
   const { items } = await clientOf(api, { resource, namespace: api.namespace }).list(selector)
@@ -135,6 +137,6 @@ async function untilGone(target: ResourceClient<KubernetesObject>, name: string)
 }
 
 function seconds(text: string): number {
-  if (!/^\d+$/.test(text)) throw new CliError('--grace-period is a number of seconds', [], 2)
+  if (!/^\d+$/.test(text)) throw new UserError('--grace-period is a number of seconds', [], { exitCode: 2 })
   return Number(text)
 }

@@ -1,20 +1,16 @@
 import { text } from 'node:stream/consumers'
 import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
+import { instanceOf } from '../../cluster/instance.ts'
+import type { NodeImages } from '../../cluster/node-images.ts'
+import { UserError } from '../../cluster/user-error.ts'
 import type { Image, RegistryAuth } from '../../container-runtime/image-service.ts'
-import { CliError } from '../cli-error.ts'
-import { instanceOf, readSettings } from '../instance/instance.ts'
-import type { NodeImages } from '../node-images.ts'
+import { addClusterFlags, type ClusterFlags } from '../cluster-flags.ts'
 import { pullDisplay } from '../printing/pull-progress.ts'
 import { progress, say, success } from '../printing/say.ts'
 import { formatRows } from '../printing/table.ts'
 
-interface ImageOptions {
-  name?: string
-  dataDir?: string
-}
-
-interface PullFlags extends ImageOptions {
+interface PullFlags extends ClusterFlags {
   username?: string
   passwordStdin?: boolean
 }
@@ -23,7 +19,7 @@ export function imageCommand(): Command {
   return new Command('image')
     .description('Bring images to the nodes on this machine, or take them away.')
     .addCommand(
-      options(new Command('pull'))
+      addClusterFlags(new Command('pull'))
         .description('Fetch an image from its registry.')
         .argument('<image>', 'busybox:1.36, registry.example/app@sha256:…')
         .option('-u, --username <name>', 'who to be to the registry')
@@ -31,20 +27,20 @@ export function imageCommand(): Command {
         .action(pull),
     )
     .addCommand(
-      options(new Command('load'))
+      addClusterFlags(new Command('load'))
         .description('Take images from a file: docker save, skopeo, buildah; or from an OCI layout.')
         .argument('<archive>', 'a tar file, perhaps compressed, or a folder')
         .action(load),
     )
     .addCommand(
-      options(new Command('list'))
+      addClusterFlags(new Command('list'))
         .alias('ls')
         .description('List the images that are here.')
         .option('-o, --output <format>', 'json for programs')
         .action(list),
     )
     .addCommand(
-      options(new Command('rm'))
+      addClusterFlags(new Command('rm'))
         .description('Remove images, by name or id. Containers that run go on.')
         .argument('<image...>', 'names or ids')
         .action(remove),
@@ -59,15 +55,10 @@ Examples:
     )
 }
 
-const options = (command: Command) =>
-  command
-    .option('--name <name>', 'which cluster (default: default)')
-    .option('--data-dir <dir>', 'where its state lives, if it was started with one')
-
-async function withImages<T>(flags: ImageOptions, work: (images: NodeImages) => Promise<T>): Promise<T> {
-  const { openNodeImages } = await import('../node-images.ts')
-  const instance = instanceOf(flags)
-  const images = await openNodeImages(instance.dataDir, await readSettings(instance))
+async function withImages<T>(flags: ClusterFlags, work: (images: NodeImages) => Promise<T>): Promise<T> {
+  // Other commands need not load this.
+  const { openNodeImages } = await import('../../cluster/node-images.ts')
+  const images = await openNodeImages(instanceOf(flags))
   try {
     return await work(images)
   } finally {
@@ -96,11 +87,11 @@ async function pull(reference: string, flags: PullFlags): Promise<void> {
 async function authOf({ username, passwordStdin }: PullFlags): Promise<RegistryAuth | undefined> {
   if (username === undefined && !passwordStdin) return undefined
   if (username === undefined || !passwordStdin)
-    throw new CliError('--username and --password-stdin belong together', [], 2)
+    throw new UserError('--username and --password-stdin belong together', [], { exitCode: 2 })
   return { username, password: (await text(process.stdin)).replace(/\r?\n$/, '') }
 }
 
-async function load(archive: string, flags: ImageOptions): Promise<void> {
+async function load(archive: string, flags: ClusterFlags): Promise<void> {
   await withImages(flags, async ({ nodes }) => {
     const waiting = progress(`loading ${archive}`)
     let images: readonly Image[] = []
@@ -113,7 +104,7 @@ async function load(archive: string, flags: ImageOptions): Promise<void> {
   })
 }
 
-async function list(flags: ImageOptions & { output?: string }): Promise<void> {
+async function list(flags: ClusterFlags & { output?: string }): Promise<void> {
   await withImages(flags, async ({ nodes }) => {
     const known = new Map<string, Image & { nodes: string[] }>()
     for (const { name, images } of nodes)
@@ -134,7 +125,7 @@ async function list(flags: ImageOptions & { output?: string }): Promise<void> {
 const namesOf = ({ repoTags, repoDigests }: Image) =>
   repoTags.length > 0 ? repoTags : repoDigests.length > 0 ? repoDigests.slice(0, 1) : ['<none>']
 
-async function remove(references: readonly string[], flags: ImageOptions): Promise<void> {
+async function remove(references: readonly string[], flags: ClusterFlags): Promise<void> {
   await withImages(flags, async ({ nodes }) => {
     for (const reference of references) {
       let found = false
@@ -144,7 +135,7 @@ async function remove(references: readonly string[], flags: ImageOptions): Promi
         found = true
         await images.remove(image.id.startsWith(`sha256:${reference}`) ? image.id : reference)
       }
-      if (!found) throw new CliError(`there is no image ${reference}`, ['See what is here: sampan image list'])
+      if (!found) throw new UserError(`there is no image ${reference}`, ['See what is here: sampan image list'])
       success(`Removed ${reference}`)
     }
   })

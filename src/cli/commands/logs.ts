@@ -1,8 +1,8 @@
 import { watch } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Command } from 'commander'
-import { CliError } from '../cli-error.ts'
-import { instanceOf, logPath } from '../instance/instance.ts'
+import { instanceOf, logPath } from '../../cluster/instance.ts'
+import { UserError } from '../../cluster/user-error.ts'
 
 export function logsCommand(): Command {
   return new Command('logs')
@@ -16,7 +16,7 @@ export function logsCommand(): Command {
 async function logs(options: { follow?: boolean; name?: string; dataDir?: string }): Promise<void> {
   const path = logPath(instanceOf(options))
   const file = await open(path, 'r').catch(() => {
-    throw new CliError(`there is no log at ${path}`, ['Start the cluster: sampan up --detach'])
+    throw new UserError(`there is no log at ${path}`, ['Start the cluster: sampan up --detach'])
   })
   const buffer = Buffer.alloc(1 << 16)
   let position = 0

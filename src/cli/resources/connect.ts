@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import type { HttpTransport } from '../../client/http-transport.ts'
 import { type Connection, connectionOf, kubeconfigPaths, loadKubeconfig } from '../../client/kubeconfig.ts'
-import { CliError } from '../cli-error.ts'
-import { adminKubeconfigPath, findServer, instanceOf } from '../instance/instance.ts'
+import { adminKubeconfigPath, findServer, instanceOf } from '../../cluster/instance.ts'
+import { UserError } from '../../cluster/user-error.ts'
 
 export interface ConnectOptions {
   readonly name?: string
@@ -50,12 +50,12 @@ async function configPaths(options: ConnectOptions): Promise<string[]> {
   const instance = instanceOf(options)
   const server = await findServer(instance)
   if (server?.joinedAs) {
-    throw new CliError(`this machine is only node ${server.joinedAs} of ${server.url}`, [
+    throw new UserError(`this machine is only node ${server.joinedAs} of ${server.url}`, [
       'Use a kubeconfig of that cluster: --kubeconfig or --context',
     ])
   }
   if (!server) {
-    throw new CliError(`cluster ${instance.name} is not running`, [
+    throw new UserError(`cluster ${instance.name} is not running`, [
       'Start it: sampan up --detach',
       'Or name another one: --name, --context or --kubeconfig',
     ])

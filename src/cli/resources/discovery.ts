@@ -1,6 +1,6 @@
 import type { HttpTransport } from '../../client/http-transport.ts'
 import type { ResourceType } from '../../client/transport.ts'
-import { CliError } from '../cli-error.ts'
+import { UserError } from '../../cluster/user-error.ts'
 
 /** A resource as discovery tells of it. */
 export interface DiscoveredResource extends ResourceType {
@@ -75,13 +75,13 @@ export function findResources(known: readonly DiscoveredResource[], word: string
   }
   const category = preferredOnly(known.filter((resource) => resource.categories.includes(word.toLowerCase())))
   if (category.length > 0) return category
-  throw new CliError(`the server has no resource ${JSON.stringify(word)}`, nearest(known, name))
+  throw new UserError(`the server has no resource ${JSON.stringify(word)}`, nearest(known, name))
 }
 
 export function findKind(known: readonly DiscoveredResource[], group: string, version: string, kind: string) {
   const found = known.find((one) => one.group === group && one.version === version && one.kind === kind)
   if (found) return found
-  throw new CliError(`the server has no kind ${kind} in version ${group === '' ? version : `${group}/${version}`}`)
+  throw new UserError(`the server has no kind ${kind} in version ${group === '' ? version : `${group}/${version}`}`)
 }
 
 /** A category lists each resource once, in its group's preferred version. */

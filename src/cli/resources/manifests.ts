@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KubernetesObject } from '../../api/meta/object.ts'
-import { CliError } from '../cli-error.ts'
+import { UserError } from '../../cluster/user-error.ts'
 
 /** The objects of files, of all YAML and JSON files in directories, and of `-` for standard input. */
 export async function readManifests(paths: readonly string[], recursive = false): Promise<KubernetesObject[]> {
@@ -9,14 +9,14 @@ export async function readManifests(paths: readonly string[], recursive = false)
   for (const path of paths) {
     for (const file of await filesOf(path, recursive)) objects.push(...(await readManifest(file)))
   }
-  if (objects.length === 0) throw new CliError('there are no objects in what was given with -f')
+  if (objects.length === 0) throw new UserError('there are no objects in what was given with -f')
   return objects
 }
 
 async function filesOf(path: string, recursive: boolean): Promise<string[]> {
   if (path === '-') return [path]
   const found = await stat(path).catch(() => undefined)
-  if (!found) throw new CliError(`there is no file ${path}`)
+  if (!found) throw new UserError(`there is no file ${path}`)
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path, { recursive })).toSorted()
   return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name))
@@ -28,7 +28,7 @@ async function readManifest(file: string): Promise<KubernetesObject[]> {
   const { parseAllDocuments } = await import('yaml')
   const objects: KubernetesObject[] = []
   for (const document of parseAllDocuments(text)) {
-    if (document.errors[0]) throw new CliError(`${name}: ${document.errors[0].message}`)
+    if (document.errors[0]) throw new UserError(`${name}: ${document.errors[0].message}`)
     objects.push(...flatten(document.toJS(), name))
   }
   return objects
@@ -39,11 +39,11 @@ function flatten(document: unknown, name: string): KubernetesObject[] {
   if (document === null || document === undefined) return []
   const object = document as KubernetesObject & { items?: unknown[] }
   if (typeof object !== 'object' || !object.apiVersion || !object.kind) {
-    throw new CliError(`${name}: an object needs apiVersion and kind`)
+    throw new UserError(`${name}: an object needs apiVersion and kind`)
   }
   if (object.kind.endsWith('List') && Array.isArray(object.items))
     return object.items.flatMap((item) => flatten(item, name))
-  if (!object.metadata?.name) throw new CliError(`${name}: ${object.kind} needs metadata.name`)
+  if (!object.metadata?.name) throw new UserError(`${name}: ${object.kind} needs metadata.name`)
   return [object]
 }
 

@@ -1,4 +1,4 @@
-import { CliError } from '../cli-error.ts'
+import { UserError } from '../../cluster/user-error.ts'
 import { type DiscoveredResource, findResources } from './discovery.ts'
 
 /** Some or all objects of one resource. */
@@ -11,7 +11,8 @@ export interface Target {
 /** Reads `pods`, `pods,services`, `pod web db`, `pod/web service/web`. */
 export function parseTargets(known: readonly DiscoveredResource[], words: readonly string[]): Target[] {
   const [first, ...names] = words
-  if (first === undefined) throw new CliError('say what: sampan get pods', ['Or several: sampan get pods,services'], 2)
+  if (first === undefined)
+    throw new UserError('say what: sampan get pods', ['Or several: sampan get pods,services'], { exitCode: 2 })
   if (words.some((word) => word.includes('/'))) return words.map((word) => namedTarget(known, word))
   return first
     .split(',')
@@ -23,10 +24,10 @@ export function parseTargets(known: readonly DiscoveredResource[], words: readon
 function namedTarget(known: readonly DiscoveredResource[], word: string): Target {
   const [type, name, ...rest] = word.split('/')
   if (!type || !name || rest.length > 0) {
-    throw new CliError(
+    throw new UserError(
       `${JSON.stringify(word)} should be type/name`,
       ['All arguments need that form if one has it.'],
-      2,
+      { exitCode: 2 },
     )
   }
   return { resource: findResources(known, type)[0]!, names: [name] }

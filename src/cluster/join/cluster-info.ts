@@ -2,7 +2,7 @@ import { request } from 'node:https'
 import { isIP } from 'node:net'
 import type { ConfigMap } from '../../api/generated/core-v1.ts'
 import { CLUSTER_INFO_PATH } from '../../api/kinds/core/cluster-info.ts'
-import { JoinError } from '../join-error.ts'
+import { UserError } from '../user-error.ts'
 
 export interface FetchedInfo {
   readonly data: Readonly<Record<string, string>>
@@ -19,12 +19,12 @@ export async function fetchClusterInfo(server: URL, ca?: string): Promise<Fetche
   const { status, body, date } = await get(server, ca)
   // A cluster for one machine alone asks who is there, one that nobody prepared has nothing to tell.
   if (status === 404 || status === 401)
-    throw new JoinError(`the cluster at ${server.host} lets no machines join`, [
+    throw new UserError(`the cluster at ${server.host} lets no machines join`, [
       'Start it for others on its machine: sampan down, then sampan up --detach --listen ADDRESS',
     ])
   const configMap = status === 200 ? parsed(body) : undefined
   if (configMap?.kind !== 'ConfigMap')
-    throw new JoinError(`what answers at ${server.host} is not the API server of such a cluster (status ${status})`, [
+    throw new UserError(`what answers at ${server.host} is not the API server of such a cluster (status ${status})`, [
       'Compare the address with what "sampan token create --print-join-command" says on the first machine.',
     ])
   const serverTime = Date.parse(date ?? '')
@@ -70,26 +70,26 @@ function get(server: URL, ca: string | undefined): Promise<{ status: number; bod
   })
 }
 
-function unreachable(server: URL, error: Error): JoinError {
+function unreachable(server: URL, error: Error): UserError {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return new JoinError(
+    return new UserError(
       `the certificate of the cluster is not for ${server.hostname}`,
       ['Use the address that "sampan token create --print-join-command" prints on the first machine.'],
-      error,
+      { cause: error },
     )
   if (CERTIFICATE_PROBLEM.test(code))
-    return new JoinError(
+    return new UserError(
       `what answers at ${server.host} has no good certificate of the cluster: ${message}`,
       ['Are the clocks of both machines right? If they are, somebody in between answers for the cluster.'],
-      error,
+      { cause: error },
     )
-  return new JoinError(
+  return new UserError(
     `${server.host} cannot be reached: ${message || code}`,
     [
       'Is the cluster up there, started with --listen? On its machine: sampan status',
       `Does a firewall let TCP port ${server.port || 443} pass?`,
     ],
-    error,
+    { cause: error },
   )
 }

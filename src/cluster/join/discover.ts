@@ -1,10 +1,11 @@
-import { createHash, X509Certificate } from 'node:crypto'
 import type { BootstrapToken } from '../../api/kinds/core/bootstrap-token.ts'
 import { CLUSTER_INFO_KUBECONFIG, isSignedFor, SIGNATURE_PREFIX } from '../../api/kinds/core/cluster-info.ts'
 import type { Clock } from '../../base/clock.ts'
 import { parseKubeconfig } from '../../client/kubeconfig.ts'
-import { JoinError, NEW_TOKEN_HINT } from '../join-error.ts'
+import { publicKeyHash } from '../../x509/public-key-hash.ts'
+import { UserError } from '../user-error.ts'
 import { type FetchedInfo, fetchClusterInfo } from './cluster-info.ts'
+import { NEW_TOKEN_HINT } from './hints.ts'
 
 export interface DiscoverOptions {
   readonly server: URL
@@ -36,18 +37,18 @@ export async function discoverCluster(options: DiscoverOptions): Promise<Discove
   checkClock(info, clock)
   const kubeconfig = info.data[CLUSTER_INFO_KUBECONFIG]!
   if (!isSignedFor(kubeconfig, token, info.data[SIGNATURE_PREFIX + token.id]!))
-    throw new JoinError(`the secret of the token ${token.id} is not the one that the cluster knows`, [
+    throw new UserError(`the secret of the token ${token.id} is not the one that the cluster knows`, [
       'Compare it with: sampan token list',
       NEW_TOKEN_HINT,
     ])
   const told = (await parseKubeconfig(kubeconfig, 'cluster-info')).clusters?.[0]?.cluster
   const ca = Buffer.from(told?.['certificate-authority-data'] ?? '', 'base64').toString()
-  if (!told?.server || ca === '') throw new JoinError('cluster-info tells neither a server nor its authority')
+  if (!told?.server || ca === '') throw new UserError('cluster-info tells neither a server nor its authority')
   checkAuthority(ca, caCertHashes)
   // From here on nobody in between can say anything else.
   const trusted = await fetchClusterInfo(server, ca)
   if (trusted.data[CLUSTER_INFO_KUBECONFIG] !== kubeconfig)
-    throw new JoinError('the cluster says something else to those who trust it: somebody is in between')
+    throw new UserError('the cluster says something else to those who trust it: somebody is in between')
   return { server: server.origin, ca }
 }
 
@@ -58,7 +59,7 @@ async function signedInfo({ server, token, clock }: DiscoverOptions): Promise<Fe
     const { [CLUSTER_INFO_KUBECONFIG]: kubeconfig, [SIGNATURE_PREFIX + token.id]: signature } = info.data
     if (kubeconfig !== undefined && signature !== undefined) return info
     if (clock.now() >= end)
-      throw new JoinError(`the cluster knows no token ${token.id}: it is mistyped, has expired, or was deleted`, [
+      throw new UserError(`the cluster knows no token ${token.id}: it is mistyped, has expired, or was deleted`, [
         NEW_TOKEN_HINT,
       ])
     await clock.sleep(SIGNATURE_INTERVAL)
@@ -70,21 +71,15 @@ function checkClock({ serverTime }: FetchedInfo, clock: Clock): void {
   const ahead = clock.now() - serverTime
   if (Math.abs(ahead) <= MAX_CLOCK_SKEW) return
   const minutes = Math.round(Math.abs(ahead) / 60_000)
-  throw new JoinError(
+  throw new UserError(
     `the clock of this machine is ${minutes} minutes ${ahead > 0 ? 'ahead of' : 'behind'} that of the cluster`,
     ['Certificates would not be valid. Set the clocks (timedatectl set-ntp true), then join again.'],
   )
 }
 
-/** kubeadm's way to name a certificate: by the SHA-256 of its public key. */
-export const caCertHash = (ca: string) =>
-  `sha256:${createHash('sha256')
-    .update(new X509Certificate(ca).publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('hex')}`
-
 function checkAuthority(ca: string, hashes: readonly string[]): void {
-  if (hashes.length === 0 || hashes.includes(caCertHash(ca))) return
-  throw new JoinError(`the authority of this cluster is ${caCertHash(ca)}, not the one that was named`, [
+  if (hashes.length === 0 || hashes.includes(publicKeyHash(ca))) return
+  throw new UserError(`the authority of this cluster is ${publicKeyHash(ca)}, not the one that was named`, [
     'Take --discovery-token-ca-cert-hash from "sampan token create --print-join-command" on the first machine.',
     'If it is the same there, somebody in between answers for the cluster.',
   ])

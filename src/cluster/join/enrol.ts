@@ -7,8 +7,9 @@ import type { Clock } from '../../base/clock.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import { createHttpTransport } from '../../client/http-transport.ts'
 import type { KeyPair } from '../certificates.ts'
-import { JoinError, NEW_TOKEN_HINT } from '../join-error.ts'
-import { NODE_CONFIGURATION, type NodeConfiguration, readConfiguration } from '../node-configuration.ts'
+import { AGREED_CONFIGURATION, type AgreedConfiguration, readConfiguration } from '../node/agreed-configuration.ts'
+import { UserError } from '../user-error.ts'
+import { NEW_TOKEN_HINT } from './hints.ts'
 import {
   askFor,
   type CertificateUse,
@@ -41,8 +42,8 @@ export async function enrol(
   token: string,
   identity: NodeIdentity,
   clock: Clock,
-  check: (configuration: NodeConfiguration) => void = () => {},
-): Promise<NodeConfiguration> {
+  check: (configuration: AgreedConfiguration) => void = () => {},
+): Promise<AgreedConfiguration> {
   await using bootstrap = createHttpTransport({ ...cluster, token: () => token, clock, userAgent: 'sampan-join' })
   const asBootstrapper = createClient(bootstrap)
   const configuration = await fetchConfiguration(asBootstrapper)
@@ -67,8 +68,8 @@ export async function askForAll(
   return Object.fromEntries(await Promise.all(asked))
 }
 
-export async function fetchConfiguration(client: Client): Promise<NodeConfiguration> {
-  const { namespace, name } = NODE_CONFIGURATION
+export async function fetchConfiguration(client: Client): Promise<AgreedConfiguration> {
+  const { namespace, name } = AGREED_CONFIGURATION
   const configMap = await client
     .resource(configMapKind)
     .namespace(namespace)
@@ -76,19 +77,17 @@ export async function fetchConfiguration(client: Client): Promise<NodeConfigurat
     .catch((error: unknown) => {
       throw explained(error)
     })
-  const configuration = readConfiguration(configMap)
-  if (!configuration) throw new JoinError(`the ConfigMap ${namespace}/${name} of the cluster lacks something`)
-  return configuration
+  return readConfiguration(configMap)
 }
 
 function explained(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error
   if (error.code === 401)
-    return new JoinError('the cluster does not accept the token: it has expired, or is not meant for joining', [
+    return new UserError('the cluster does not accept the token: it has expired, or is not meant for joining', [
       NEW_TOKEN_HINT,
     ])
   if (error.code === 404)
-    return new JoinError('the cluster is not one that nodes of Sampan can join', [
+    return new UserError('the cluster is not one that nodes of Sampan can join', [
       'Start it for others on its machine: sampan up --detach --listen ADDRESS',
     ])
   return error
@@ -104,7 +103,7 @@ async function assertNameFree(client: Client, name: string): Promise<void> {
       throw error
     })
   if (found && isConditionTrue(found.status?.conditions, 'Ready'))
-    throw new JoinError(`the cluster has a node ${name} already, and it is Ready`, [
+    throw new UserError(`the cluster has a node ${name} already, and it is Ready`, [
       'Choose another name: --node-name',
       `Or, if that machine is gone: kubectl delete node ${name}`,
     ])

@@ -12,17 +12,19 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { createClient } from '../../client/client.ts'
 import { createHttpTransport } from '../../client/http-transport.ts'
 import { connectionOf, loadKubeconfig } from '../../client/kubeconfig.ts'
-import { openToMachines } from '../listen-places.ts'
-import { nodeKubeconfigPath } from '../node-settings.ts'
-import { publishClusterInfo } from '../publish-cluster-info.ts'
+import { publicKeyHash } from '../../x509/public-key-hash.ts'
+import { openToMachines } from '../control-plane/listen-addresses.ts'
+import { publishClusterInfo } from '../control-plane/publish-cluster-info.ts'
+import type { AgreedConfiguration } from '../node/agreed-configuration.ts'
+import { nodeKubeconfigPath } from '../node/node-settings.ts'
 import { type Cluster, startCluster } from '../start-cluster.ts'
-import { caCertHash, discoverCluster } from './discover.ts'
+import { discoverCluster } from './discover.ts'
 import { enrol } from './enrol.ts'
 import { type CertificateUse, readCertificate } from './node-certificates.ts'
 import { renewCertificates } from './renewal.ts'
 
 const TOKEN = parseBootstrapToken('abcdef.0123456789abcdef')!
-const configuration = {
+const configuration: AgreedConfiguration = {
   clusterCidrs: ['10.244.0.0/16'],
   serviceCidrs: ['10.96.0.0/16'],
   clusterDns: '10.96.0.10',
@@ -69,12 +71,12 @@ afterAll(async () => {
 
 describe('discoverCluster', () => {
   const discover = (changes: Partial<Parameters<typeof discoverCluster>[0]> = {}) =>
-    discoverCluster({ server, token: TOKEN, caCertHashes: [caCertHash(ca)], clock: systemClock, ...changes })
+    discoverCluster({ server, token: TOKEN, caCertHashes: [publicKeyHash(ca)], clock: systemClock, ...changes })
 
   it('finds a cluster that proves who it is', async () => {
     expect(await discover()).toEqual({ server: server.origin, ca })
     expect(await discover({ caCertHashes: [] })).toEqual({ server: server.origin, ca })
-    expect(await discover({ caCertHashes: [`sha256:${'0'.repeat(64)}`, caCertHash(ca)] })).toBeTruthy()
+    expect(await discover({ caCertHashes: [`sha256:${'0'.repeat(64)}`, publicKeyHash(ca)] })).toBeTruthy()
   })
 
   it.each([
@@ -86,7 +88,7 @@ describe('discoverCluster', () => {
     ['nobody there', { server: new URL('https://127.0.0.1:1') }, 'cannot be reached'],
   ])('says what is wrong: %s', async (_, changes, message) => {
     const failure = await discover(changes).catch((error: unknown) => error as { message: string; hints: string[] })
-    expect(failure).toMatchObject({ name: 'JoinError', message: expect.stringContaining(message) })
+    expect(failure).toMatchObject({ name: 'UserError', message: expect.stringContaining(message) })
     expect((failure as { hints: string[] }).hints.length).toBeGreaterThan(0)
   })
 

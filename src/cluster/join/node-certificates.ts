@@ -6,10 +6,10 @@ import { writeFileAtomically } from '../../base/atomic-file.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Client } from '../../client/client.ts'
 import { connectionOf, loadKubeconfig } from '../../client/kubeconfig.ts'
-import { renderKubeconfig } from '../admin-kubeconfig.ts'
 import type { KeyPair } from '../certificates.ts'
-import { NODE_USERS } from '../local-nodes/credentials.ts'
-import { clusterCaPath, type NodeUser, nodeKubeconfigPath, servingCertificatePath } from '../node-settings.ts'
+import { NODE_USERS } from '../credentials/node-credentials.ts'
+import { renderKubeconfig } from '../credentials/render-kubeconfig.ts'
+import { clusterCaPath, type NodeUser, nodeKubeconfigPath, servingCertificatePath } from '../node/node-settings.ts'
 import { requestCertificate, type WantedCertificate } from './request-certificate.ts'
 
 /** Every certificate of a node: those of the users that its parts are, and the one that its kubelet serves with. */

@@ -1,21 +1,23 @@
 import { createSocket } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
 import { parseCIDR, parseIP } from '../../base/ip-address.ts'
-import { JoinError } from '../join-error.ts'
-import type { NodeConfiguration } from '../node-configuration.ts'
+import type { AgreedConfiguration } from '../node/agreed-configuration.ts'
+import { UserError } from '../user-error.ts'
 
 /** The address of this machine that packets to the server leave with. Nothing is sent. */
 export async function addressTowards(server: URL): Promise<string> {
   const host = server.hostname.replace(/^\[|\]$/g, '')
   const { address, family } = await lookup(host, { order: 'ipv4first' }).catch((error: Error) => {
-    throw new JoinError(`there is no machine ${host}`, ['Use its IP address.'], error)
+    throw new UserError(`cannot resolve ${host}`, ['Use its IP address.'], { cause: error })
   })
   return new Promise((resolve, reject) => {
     const socket = createSocket(family === 6 ? 'udp6' : 'udp4')
     const fail = (error: Error) => {
       socket.close()
       reject(
-        new JoinError(`this machine has no way to ${address}: ${error.message}`, ['Does its network work?'], error),
+        new UserError(`this machine has no way to ${address}: ${error.message}`, ['Does its network work?'], {
+          cause: error,
+        }),
       )
     }
     socket.once('error', fail)
@@ -29,11 +31,11 @@ export async function addressTowards(server: URL): Promise<string> {
 }
 
 /** Nodes reach each other by the family of their pods' addresses. */
-export function assertFamilyOfPods(address: string, { clusterCidrs }: Pick<NodeConfiguration, 'clusterCidrs'>): void {
+export function assertFamilyOfPods(address: string, { clusterCidrs }: Pick<AgreedConfiguration, 'clusterCidrs'>): void {
   const family = parseIP(address)!.family
   const families = [...new Set(clusterCidrs.map((cidr) => parseCIDR(cidr)!.family))]
   if (families.includes(family)) return
-  throw new JoinError(`nodes of this cluster reach each other by ${families.join(' and ')}, not by ${address}`, [
+  throw new UserError(`nodes of this cluster reach each other by ${families.join(' and ')}, not by ${address}`, [
     'Say by which address of this machine: --node-ip ADDRESS',
   ])
 }

@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import { certificateSigningRequestKind } from '../../api/kinds/certificates/certificate-signing-request.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Client } from '../../client/client.ts'
-import type { KeyPair, RequestedSubject } from '../certificates.ts'
-import { JoinError } from '../join-error.ts'
-import { createCertificateSigningRequest } from '../x509/certificate-signing-request.ts'
+import type { KeyPair } from '../../x509/certificate.ts'
+import { createCertificateSigningRequest, type RequestedSubject } from '../../x509/certificate-signing-request.ts'
+import { UserError } from '../user-error.ts'
 
 export interface WantedCertificate {
   readonly subject: RequestedSubject
@@ -35,9 +35,9 @@ export async function requestCertificate(client: Client, wanted: WantedCertifica
     const { status } = await requests.get(name)
     if (status?.certificate) return { cert: Buffer.from(status.certificate, 'base64').toString(), key }
     const refusal = status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed')
-    if (refusal) throw new JoinError(`the cluster refused ${subject.commonName} a certificate: ${refusal.message}`)
+    if (refusal) throw new UserError(`the cluster refused ${subject.commonName} a certificate: ${refusal.message}`)
   }
-  throw new JoinError(`nobody approved the certificate of ${subject.commonName}`, [
+  throw new UserError(`nobody approved the certificate of ${subject.commonName}`, [
     `Look at it on the first machine: kubectl describe csr ${name}`,
     `If it is right: kubectl certificate approve ${name}, and join again.`,
   ])

@@ -1,8 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { findOwner } from '../../base/process-claim.ts'
-import { nodeClaimPath } from '../node-settings.ts'
-import { hasNodeCredentials, type NodeCredentialOptions, writeNodeCredentials } from './credentials.ts'
-import type { NodeProcess } from './node-process.ts'
+import {
+  hasNodeCredentials,
+  type NodeCredentialOptions,
+  writeNodeCredentials,
+} from '../credentials/node-credentials.ts'
+import { nodeClaimPath } from '../node/node-settings.ts'
+import type { NodeProcess } from '../processes/node-process.ts'
 
 /** A node whose certificates are made by the control plane beside it. */
 export class CredentialedNode {

@@ -13,8 +13,7 @@ import { encodeValue, encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Route, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
-import { overlap } from '../network-ranges.ts'
-import { NODE_NETWORKS } from '../node-networks.ts'
+import { NODE_NETWORKS, overlap } from './network-ranges.ts'
 
 export interface LocalNetworkOptions {
   readonly linux: Linux

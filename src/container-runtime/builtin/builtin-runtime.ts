@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { Duplex } from 'node:stream'
+import { SAMPAN_VERSION } from '../../api/version.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
@@ -78,7 +79,7 @@ export class BuiltinRuntime implements ContainerRuntime {
   }
 
   async version(): Promise<RuntimeVersion> {
-    return { name: 'sampan', version: '0.1.0', apiVersion: 'v1' }
+    return { name: 'sampan', version: SAMPAN_VERSION, apiVersion: 'v1' }
   }
 
   async status(): Promise<RuntimeStatus> {

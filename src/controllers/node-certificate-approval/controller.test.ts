@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateSigningRequestKind } from '../../api/kinds/certificates/certificate-signing-request.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { createClient } from '../../client/client.ts'
-import { createCertificateSigningRequest, type RequestedSubject } from '../../cluster/certificates.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/control-plane.ts'
+import { createCertificateSigningRequest, type RequestedSubject } from '../../x509/certificate-signing-request.ts'
 import { nodeCertificateApprovalController } from './controller.ts'
 
 const NODES = ['system:nodes', 'system:authenticated']

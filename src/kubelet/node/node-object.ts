@@ -3,11 +3,11 @@ import { parseAmount } from '../../api/kinds/core/pod/resources.ts'
 import { formatQuantity, isNegative, quantityOf, subtractQuantities } from '../../api/meta/quantity.ts'
 import { formatTime } from '../../api/meta/time.ts'
 import { ANNOTATION, LABEL } from '../../api/meta/well-known.ts'
+import { KUBERNETES_VERSION } from '../../api/version.ts'
 import type { Image } from '../../container-runtime/image-service.ts'
 import type { RuntimeCondition, RuntimeVersion } from '../../container-runtime/runtime.ts'
 import type { Machine } from './machine.ts'
 
-export const KUBELET_VERSION = 'v1.36.0'
 const MAX_PODS = 110
 const MAX_IMAGES = 50
 const MAX_NAMES_PER_IMAGE = 5
@@ -120,7 +120,7 @@ function nodeInfo({ machine, runtime }: NodeFacts): NodeStatus['nodeInfo'] {
     kernelVersion: machine.kernelVersion,
     osImage: machine.osImage,
     containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
-    kubeletVersion: KUBELET_VERSION,
+    kubeletVersion: KUBERNETES_VERSION,
     kubeProxyVersion: '',
     operatingSystem: 'linux',
     architecture: machine.architecture,

@@ -2,6 +2,7 @@ import type { Lease } from '../../api/generated/coordination-v1.ts'
 import type { Node, NodeCondition } from '../../api/generated/core-v1.ts'
 import { formatMicroTime, formatTime } from '../../api/meta/time.ts'
 import { ANNOTATION, LABEL, NAMESPACE } from '../../api/meta/well-known.ts'
+import { KUBERNETES_VERSION } from '../../api/version.ts'
 import { formatIPv4, parseIPv4 } from '../../base/ip-address.ts'
 import type { Random } from '../../base/random.ts'
 
@@ -23,7 +24,6 @@ const USUAL_CAPACITY = {
   'hugepages-1Gi': '0',
   'hugepages-2Mi': '0',
 }
-const KUBELET_VERSION = 'v1.36.0'
 const FIRST_ADDRESS = parseIPv4('172.18.0.2')!
 
 /** 172.18.0.2, 172.18.0.3, ...: enough for a million nodes. */
@@ -62,7 +62,7 @@ export function nodeObject(spec: SimulatedNodeSpec, address: string, random: Ran
         kernelVersion: '6.12.0-simulated',
         osImage: 'Simulated',
         containerRuntimeVersion: 'simulated://1.0.0',
-        kubeletVersion: KUBELET_VERSION,
+        kubeletVersion: KUBERNETES_VERSION,
         kubeProxyVersion: '',
         operatingSystem: 'linux',
         architecture: 'amd64',
