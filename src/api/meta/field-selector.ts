@@ -78,8 +78,7 @@ class Scanner {
     while (!this.isAtEnd) {
       const char = this.#text.charAt(this.#at++)
       if (char === ',') break
-      if (char === '=')
-        throw badRequest(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`)
+      if (char === '=') throw badRequest(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`)
       value += char === '\\' ? this.#escaped() : char
     }
     return value
