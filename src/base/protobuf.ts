@@ -208,16 +208,22 @@ class Reader {
 
   #content(): Buffer {
     const length = this.varint()
-    if (this.#at + length > this.#buffer.length) throw new RangeError('a message is cut off')
+    const start = this.#at
+    this.#forward(length)
+    return this.#buffer.subarray(start, this.#at)
+  }
+
+  /** Never back: a negative length would read the same bytes for ever. */
+  #forward(length: number): void {
+    if (length < 0 || this.#at + length > this.#buffer.length) throw new RangeError('a message is cut off')
     this.#at += length
-    return this.#buffer.subarray(this.#at - length, this.#at)
   }
 
   skip(wireType: number): void {
     if (wireType === 0) this.varint()
-    else if (wireType === 1) this.#at += 8
+    else if (wireType === 1) this.#forward(8)
     else if (wireType === 2) this.#content()
-    else if (wireType === 5) this.#at += 4
+    else if (wireType === 5) this.#forward(4)
     else throw new RangeError(`unknown wire type ${wireType}`)
   }
 }
