@@ -101,7 +101,7 @@ export function isolationContract(scratch: () => PodScratch, abilities: RuntimeA
 
     test('a volume may not cover a part of /proc', async () => {
       const start = scratch().start(['true'], { mounts: [mount(folder(), '/proc/sys')] })
-      await expect(start).rejects.toThrow('inside /proc')
+      await expect(start).rejects.toThrow(/(part of|inside) \/proc/)
     })
 
     test('a link in one volume cannot lead another to /proc', async () => {
@@ -109,7 +109,7 @@ export function isolationContract(scratch: () => PodScratch, abilities: RuntimeA
       const { symlinkSync } = await import('node:fs')
       symlinkSync('/proc', path.join(evil, 'link'))
       const mounts = [mount(evil, '/evil'), mount(folder(), '/evil/link')]
-      await expect(scratch().start(['true'], { mounts })).rejects.toThrow(/inside \/proc|not of type proc/)
+      await expect(scratch().start(['true'], { mounts })).rejects.toThrow(/(part of|inside) \/proc|not of type proc/)
     })
 
     test('a link of a volume leads only inside the container', async () => {

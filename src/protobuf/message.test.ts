@@ -61,7 +61,13 @@ describe('a message', () => {
     expect(Outer.decode(Buffer.from('a00601' + 'a20602ffff' + '4801', 'hex'))).toEqual({ isOn: true })
   })
 
-  test.each(['0a', '0a05', '0a7f00', '3880', '30ffffffffffffffffffff01', 'a206ff', '0f'])('%s is none', (hex) => {
+  test.each([
+    ...['0a', '0a05', '0a7f00', '3880', '30ffffffffffffffffffff01', 'a206ff', '0f'],
+    // Numbers of 32 and 64 bits that are cut off, and a length of -12.
+    ...['a506ff', 'a106ffff', '0a00a206f4ffffffffffffffff01'],
+    // A field of an inner message that reaches beyond it.
+    '0a02108038ff01',
+  ])('%s is none', (hex) => {
     expect(() => Outer.decode(Buffer.from(hex, 'hex'))).toThrow(WireError)
   })
 })

@@ -1,4 +1,4 @@
-import { WIRE, WireReader } from './wire-reader.ts'
+import { WIRE, WireError, WireReader } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 
 /** Messages of gRPC APIs (etcd, CRI). A message is a table of its fields. */
@@ -74,6 +74,7 @@ export function message<F extends FieldTable>(fields: F): MessageType<MessageOf<
         if (known) readField(reader, end, known.field, tag & 7, result, known.name)
         else reader.skip(tag & 7, end)
       }
+      if (reader.at > end) throw new WireError('unexpected EOF')
       return result as MessageOf<F>
     },
   }

@@ -2,10 +2,10 @@
 const lines = (text: string) => text.trim().split('\n')
 
 export const NAT = lines(`
--A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
--A OUTPUT -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
--A POSTROUTING -m comment --comment "kubernetes postrouting rules" -j KUBE-POSTROUTING
--A KUBE-EXT-YN5D6RYVEVZOH44Q -m comment --comment "masquerade traffic for default/hostnames external destinations" -j KUBE-MARK-MASQ
+-A PREROUTING -m comment --comment "addresses of Services" -j KUBE-SERVICES
+-A OUTPUT -m comment --comment "addresses of Services" -j KUBE-SERVICES
+-A POSTROUTING -m comment --comment "source addresses of marked packets" -j KUBE-POSTROUTING
+-A KUBE-EXT-YN5D6RYVEVZOH44Q -m comment --comment "from outside to default/hostnames: answers return through this node" -j KUBE-MARK-MASQ
 -A KUBE-EXT-YN5D6RYVEVZOH44Q -j KUBE-SVC-YN5D6RYVEVZOH44Q
 -A KUBE-MARK-FOREIGN -s 10.244.0.0/16 -j RETURN
 -A KUBE-MARK-FOREIGN -j KUBE-MARK-MASQ
@@ -13,7 +13,7 @@ export const NAT = lines(`
 -A KUBE-NODEPORTS -p tcp -m comment --comment "default/hostnames" -m tcp --dport 30080 -j KUBE-EXT-YN5D6RYVEVZOH44Q
 -A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN
 -A KUBE-POSTROUTING -j MARK --set-xmark 0x4000/0x0
--A KUBE-POSTROUTING -m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully
+-A KUBE-POSTROUTING -m comment --comment "marked packets leave with the address of this node" -j MASQUERADE --random-fully
 -A KUBE-SEP-6EUHMQ3OA2AW7TFI -s 10.244.0.6/32 -m comment --comment "default/hostnames" -j KUBE-MARK-MASQ
 -A KUBE-SEP-6EUHMQ3OA2AW7TFI -p tcp -m comment --comment "default/hostnames" -m tcp -j DNAT --to-destination 10.244.0.6:9376
 -A KUBE-SEP-C6GFSMK4HHNDCNDV -s 10.244.1.5/32 -m comment --comment "default/hostnames" -j KUBE-MARK-MASQ
@@ -21,7 +21,7 @@ export const NAT = lines(`
 -A KUBE-SEP-SSAABTGROZSQSKZY -s 10.244.0.5/32 -m comment --comment "default/hostnames" -j KUBE-MARK-MASQ
 -A KUBE-SEP-SSAABTGROZSQSKZY -p tcp -m comment --comment "default/hostnames" -m tcp -j DNAT --to-destination 10.244.0.5:9376
 -A KUBE-SERVICES -d 10.96.174.42/32 -p tcp -m comment --comment "default/hostnames cluster IP" -m tcp --dport 80 -j KUBE-SVC-YN5D6RYVEVZOH44Q
--A KUBE-SERVICES -d 192.168.10.1/32 -m comment --comment "kubernetes service nodeports; NOTE: this must be the last rule in this chain" -j KUBE-NODEPORTS
+-A KUBE-SERVICES -d 192.168.10.1/32 -m comment --comment "node ports, after the addresses of all Services" -j KUBE-NODEPORTS
 -A KUBE-SVC-YN5D6RYVEVZOH44Q ! -s 10.244.0.0/16 -d 10.96.174.42/32 -p tcp -m comment --comment "default/hostnames cluster IP" -m tcp --dport 80 -j KUBE-MARK-MASQ
 -A KUBE-SVC-YN5D6RYVEVZOH44Q -m comment --comment "default/hostnames -> 10.244.0.5:9376" -m statistic --mode random --probability 0.33333333349 -j KUBE-SEP-SSAABTGROZSQSKZY
 -A KUBE-SVC-YN5D6RYVEVZOH44Q -m comment --comment "default/hostnames -> 10.244.0.6:9376" -m statistic --mode random --probability 0.50000000000 -j KUBE-SEP-6EUHMQ3OA2AW7TFI
@@ -30,22 +30,22 @@ export const NAT = lines(`
 
 export const FILTER = lines(`
 -A INPUT -j KUBE-FIREWALL
--A INPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL
--A INPUT -m comment --comment "kubernetes health check service ports" -j KUBE-NODEPORTS
--A INPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES
--A FORWARD -m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL
--A FORWARD -m comment --comment "kubernetes forwarding rules" -j KUBE-FORWARD
--A FORWARD -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
--A FORWARD -m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES
+-A INPUT -m conntrack --ctstate NEW -m comment --comment "source ranges of load balancers" -j KUBE-PROXY-FIREWALL
+-A INPUT -m comment --comment "health check node ports" -j KUBE-NODEPORTS
+-A INPUT -m conntrack --ctstate NEW -m comment --comment "external addresses of Services" -j KUBE-EXTERNAL-SERVICES
+-A FORWARD -m conntrack --ctstate NEW -m comment --comment "source ranges of load balancers" -j KUBE-PROXY-FIREWALL
+-A FORWARD -m comment --comment "forwarded packets" -j KUBE-FORWARD
+-A FORWARD -m conntrack --ctstate NEW -m comment --comment "addresses of Services" -j KUBE-SERVICES
+-A FORWARD -m conntrack --ctstate NEW -m comment --comment "external addresses of Services" -j KUBE-EXTERNAL-SERVICES
 -A OUTPUT -j KUBE-FIREWALL
--A OUTPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes load balancer firewall" -j KUBE-PROXY-FIREWALL
--A OUTPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
--A OUTPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES
+-A OUTPUT -m conntrack --ctstate NEW -m comment --comment "source ranges of load balancers" -j KUBE-PROXY-FIREWALL
+-A OUTPUT -m conntrack --ctstate NEW -m comment --comment "addresses of Services" -j KUBE-SERVICES
+-A OUTPUT -m conntrack --ctstate NEW -m comment --comment "external addresses of Services" -j KUBE-EXTERNAL-SERVICES
 -A KUBE-CLUSTER-IPS -d 10.96.174.42/32 -m comment --comment "default/hostnames has no such port" -j KUBE-PROXY-REJECT
 -A KUBE-CLUSTER-IPS -m comment --comment "no Service has this IP" -j DROP
 -A KUBE-FORWARD -m conntrack --ctstate INVALID -j DROP
--A KUBE-FORWARD -m comment --comment "kubernetes forwarding rules" -m mark --mark 0x4000/0x4000 -j ACCEPT
--A KUBE-FORWARD -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A KUBE-FORWARD -m comment --comment "marked packets to Services" -m mark --mark 0x4000/0x4000 -j ACCEPT
+-A KUBE-FORWARD -m comment --comment "answers and the rest of known connections" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -A KUBE-PROXY-REJECT -p tcp -j REJECT --reject-with tcp-reset
 -A KUBE-PROXY-REJECT -j REJECT --reject-with icmp-port-unreachable
 -A KUBE-SERVICES -d 10.96.0.0/16 -m comment --comment "not an address and port of a Service" -j KUBE-CLUSTER-IPS

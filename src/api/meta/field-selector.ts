@@ -10,63 +10,91 @@ export interface FieldRequirement {
 /** All must hold; none selects everything. */
 export type FieldSelector = readonly FieldRequirement[]
 
-/** `metadata.name=x,status.phase!=Running`; `\\`, `\,` and `\=` stand for themselves in values. Throws BadRequest. */
+/**
+ * Parses terms with commas between them, such as `metadata.name=x,status.phase!=Running`. A term is a field, one of the
+ * operators `=`, `==` and `!=`, and a value, in which `\\`, `\,` and `\=` stand for the characters themselves. Throws a
+ * BadRequest `ApiError`.
+ */
 export function parseFieldSelector(text: string): FieldSelector {
+  const scanner = new Scanner(text)
   const selector: FieldRequirement[] = []
-  for (const term of splitTerms(text)) {
-    if (term === '') continue
-    const split = splitTerm(term)
-    if (!split) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
-    selector.push({ ...split, value: unescapeValue(split.value) })
+  while (!scanner.isAtEnd) {
+    const term = scanner.term()
+    if (term) selector.push(term)
   }
   return selector
 }
 
-function splitTerms(text: string): string[] {
-  const terms: string[] = []
-  let start = 0
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === ',') {
-      terms.push(text.slice(start, at))
-      start = at + 1
-    }
+/** Reads a selector once, from left to right. */
+class Scanner {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
   }
-  terms.push(text.slice(start))
-  return terms
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#text.length
+  }
+
+  /** Undefined for an empty term, which selects nothing in particular. */
+  term(): FieldRequirement | undefined {
+    const field = this.#field()
+    const sign = this.#operator()
+    if (sign) return { field, operator: sign === '!=' ? '!=' : '=', value: this.#value() }
+    this.#at++ // The comma, if there is one.
+    if (field !== '') throw badRequest(`invalid selector: '${this.#text}'; can't understand '${field}'`)
+    return undefined
+  }
+
+  /** Up to an operator or a comma. A backslash keeps the comma after it, and stays in the name. */
+  #field(): string {
+    const start = this.#at
+    let isKept = false
+    for (; !this.isAtEnd && !this.#sign(); this.#at++) {
+      const char = this.#text[this.#at]
+      if (char === ',' && !isKept) break
+      isKept = char === '\\' && !isKept
+    }
+    return this.#text.slice(start, this.#at)
+  }
+
+  #sign(): string | undefined {
+    const char = this.#text[this.#at]
+    if (char !== '=' && char !== '!') return undefined
+    return OPERATORS.find((sign) => this.#text.startsWith(sign, this.#at))
+  }
+
+  #operator(): string | undefined {
+    const sign = this.#sign()
+    this.#at += sign?.length ?? 0
+    return sign
+  }
+
+  /** Up to and with a comma that no backslash precedes. */
+  #value(): string {
+    let value = ''
+    while (!this.isAtEnd) {
+      const char = this.#text.charAt(this.#at++)
+      if (char === ',') break
+      if (char === '=') throw badRequest(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`)
+      value += char === '\\' ? this.#escaped() : char
+    }
+    return value
+  }
+
+  #escaped(): string {
+    const char = this.#text.charAt(this.#at++)
+    if (char === '' || !ESCAPABLE.includes(char))
+      throw badRequest(`invalid field selector: invalid escape sequence: \\${char}`)
+    return char
+  }
 }
 
-/** Cuts at the first operator; the longer ones win. */
-function splitTerm(term: string): FieldRequirement | undefined {
-  for (let at = 0; at < term.length; at++) {
-    const rest = term.slice(at, at + 2)
-    const operator = rest === '!=' || rest === '==' ? rest : rest[0] === '=' ? '=' : undefined
-    if (operator)
-      return {
-        field: term.slice(0, at),
-        operator: operator === '!=' ? '!=' : '=',
-        value: term.slice(at + operator.length),
-      }
-  }
-  return undefined
-}
-
-function unescapeValue(value: string): string {
-  if (!/[\\,=]/.test(value)) return value
-  let plain = ''
-  for (let at = 0; at < value.length; at++) {
-    let char = value[at]!
-    if (char === ',' || char === '=')
-      throw badRequest(`invalid field selector: unescaped character in value: ${value.charCodeAt(at)}`)
-    if (char === '\\') {
-      char = value[++at] ?? ''
-      if (char !== '\\' && char !== ',' && char !== '=')
-        throw badRequest(`invalid field selector: invalid escape sequence: \\${char}`)
-    }
-    plain += char
-  }
-  return plain
-}
+/** The longer ones come first, because one starts with another. */
+const OPERATORS = ['!=', '==', '=']
+const ESCAPABLE = '\\,='
 
 export const formatFieldSelector = (selector: FieldSelector): string =>
   selector.map(({ field, operator, value }) => `${field}${operator}${value.replace(/[\\,=]/g, '\\$&')}`).join(',')

@@ -83,6 +83,8 @@ describe('canonical form', () => {
     '0x10',
     '1,5',
     '1e99999',
+    // It would print as 21e408, which is none either.
+    '2100000000e400',
     'Gi',
     '１',
   ])('%j is no quantity', (text) => {
@@ -133,6 +135,9 @@ describe('arithmetic', () => {
     ['-1500m', -1500, -2],
     ['1Ki', 1024000, 1024],
     ['0', 0, 0],
+    // More than 64 bits hold.
+    ['1e400', 2 ** 63, 2 ** 63],
+    ['-1e400', -(2 ** 63), -(2 ** 63)],
   ])('%s is %i thousandths, %i whole', (text, milli, whole) => {
     expect(milliValue(q(text))).toBe(milli)
     expect(value(q(text))).toBe(whole)

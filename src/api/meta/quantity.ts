@@ -31,7 +31,7 @@ const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const NANO = -9
 /** Larger binary quantities are cut to this, 2^63 - 1. */
 const BINARY_CAP = 2n ** 63n - 1n
-/** Exponents beyond this only serve to exhaust memory. */
+/** Larger powers of ten only serve to exhaust memory. */
 const EXPONENT_LIMIT = 400
 
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([A-Za-z]*)([+-]?\d*)$/
@@ -47,6 +47,8 @@ function parse(text: string): Quantity | undefined {
   const scale = parseSuffix(suffix, power)
   if (!scale) return undefined
   const { format } = scale
+  // The same power of ten however many zeros are written before the exponent: it prints with fewer.
+  if (format === 'DecimalExponent' && whole.length - 1 + scale.power > EXPONENT_LIMIT) return undefined
   const unsigned = compact(`${whole}${fraction}`)
   const digits = sign === '-' ? -unsigned : unsigned
   const exponent = -fraction.length
@@ -114,10 +116,14 @@ export const milliValue = (q: Quantity): number => scaledTo(q, -3)
 /** The value in whole units, rounded away from zero: bytes, counts. */
 export const value = (q: Quantity): number => scaledTo(q, 0)
 
+/** Of what does not fit into 64 bits, the nearest that does: sums of it stay finite. */
 function scaledTo(q: Quantity, exponent: number): number {
   const rounded = roundedUp(q, exponent)
-  return Number(times(rounded.digits, 10 ** (rounded.exponent - exponent)))
+  const scaled = Number(timesPowerOfTen(rounded.digits, rounded.exponent - exponent))
+  return Math.max(-INT64, Math.min(INT64, scaled))
 }
+
+const INT64 = 2 ** 63
 
 /** With no digit below `exponent`; what is cut off rounds away from zero, so that nothing asked for is lost. */
 export function roundedUp(q: Quantity, exponent: number): Quantity {
@@ -200,13 +206,19 @@ function times(digits: number | bigint, factor: number): number | bigint {
   return Number.isSafeInteger(product) ? product : compactBig(BigInt(digits) * BigInt(factor))
 }
 
+/** Powers of ten up to this exponent are exact as numbers. */
+const EXACT_POWER = 22
+
+const timesPowerOfTen = (digits: number | bigint, power: number): number | bigint =>
+  power <= EXACT_POWER ? times(digits, 10 ** power) : BigInt(digits) * 10n ** BigInt(power)
+
 const abs = (q: Quantity): Quantity => (q.digits < 0 ? negateQuantity(q) : q)
 
 /** Both digits at the smaller of the two exponents. */
 function aligned(a: Quantity, b: Quantity): [number | bigint, number | bigint] {
   if (a.exponent === b.exponent) return [a.digits, b.digits]
   const shift = Math.abs(a.exponent - b.exponent)
-  const up = (digits: number | bigint) =>
-    shift <= 22 ? times(digits, 10 ** shift) : BigInt(digits) * 10n ** BigInt(shift)
-  return a.exponent > b.exponent ? [up(a.digits), b.digits] : [a.digits, up(b.digits)]
+  return a.exponent > b.exponent
+    ? [timesPowerOfTen(a.digits, shift), b.digits]
+    : [a.digits, timesPowerOfTen(b.digits, shift)]
 }

@@ -210,7 +210,9 @@ class MessageWriter {
   }
 
   #raw(bytes: Uint8Array): void {
-    this.#bytes.set(bytes, this.#room(bytes.length))
+    // Making room may replace the buffer, so it comes first.
+    const at = this.#room(bytes.length)
+    this.#bytes.set(bytes, at)
   }
 
   #uint8(value: number): void {

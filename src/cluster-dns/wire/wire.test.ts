@@ -52,6 +52,12 @@ describe('records', () => {
     expect(decoded.reply.answers).toMatchObject([{ name: question.name, ttl: 30, data: expected }])
   })
 
+  it('passes on a record that is longer than the buffer it began with', () => {
+    const data = { type: 'raw', number: 257, class: CLASS_IN, bytes: Buffer.alloc(600, 7) } as const
+    const packet = encodeReply(query, replyOf([record(data)]), { maxSize: 1232 })
+    expect(decodeReply(packet).reply.answers).toMatchObject([{ data: { bytes: data.bytes } }])
+  })
+
   it('repeats the letters of the question, and writes a name once only', () => {
     const packet = encodeReply(query, replyOf(addresses(2)), { maxSize: 512 })
     expect(packet.toString('latin1').match(/WEB/g)).toHaveLength(1)

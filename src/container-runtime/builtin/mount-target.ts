@@ -14,7 +14,7 @@ const AT_SYMLINK_NOFOLLOW = 0x100
 const PROC_MAGIC = 0x9fa0
 const MAX_LINKS = 40
 
-/** Made if it is missing; refused inside /proc, where a volume could fake what the container is kept from. */
+/** Opens the mount point, and makes it if it is missing. Rejects /proc: a volume there could fake what the kernel reports. */
 export async function mountTarget(
   agent: AgentChannel,
   target: string,
@@ -25,7 +25,7 @@ export async function mountTarget(
   const descriptor = await openOrMake(agent, clean, { kind, owner }, 0)
   const { bytes } = await agent.answer('fstatfs', [descriptor, { out: 120 }])
   if (Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC)
-    throw new RuntimeError('InvalidArgument', `"${target}" cannot be mounted because it is inside /proc`)
+    throw new RuntimeError('InvalidArgument', `mount point ${target}: a volume may not cover a part of /proc`)
   return descriptor
 }
 

@@ -270,16 +270,17 @@ describe('scaling', () => {
     expect(await condition('Available')).toMatchObject({ status: 'True' })
   })
 
-  it('in the middle of a rollout gives each ReplicaSet its share', async () => {
-    const rollingUpdate = { maxSurge: 3, maxUnavailable: 2 }
-    await create({ replicas: 10, strategy: { type: 'RollingUpdate', rollingUpdate } })
+  it('in the middle of a rollout keeps the part that each ReplicaSet has', async () => {
+    const rollingUpdate = { maxSurge: 4, maxUnavailable: 3 }
+    await create({ replicas: 12, strategy: { type: 'RollingUpdate', rollingUpdate } })
     await bench.runPods()
     await setImage('app:2')
     await bench.settle()
-    expect(await sizes()).toEqual({ 'app:1': 8, 'app:2': 5 })
-    await change({ replicas: 15 })
+    expect(await sizes()).toEqual({ 'app:1': 9, 'app:2': 7 })
+    await change({ replicas: 20 })
     await bench.settle()
-    expect(await sizes()).toEqual({ 'app:1': 11, 'app:2': 7 })
+    // 24 pods instead of 16: 9 becomes 13.5, rounded to 14, which leaves 10.
+    expect(await sizes()).toEqual({ 'app:1': 14, 'app:2': 10 })
   })
 })
 

@@ -2,7 +2,7 @@ import type { ContainerStats } from '../../container-runtime/runtime.ts'
 import type { Machine } from '../node/machine.ts'
 import { podOf, type StatsSample } from './stats-collector.ts'
 
-/** One metric in the text format: its series, with labels and times. */
+/** Writes one metric with its series in the text format. */
 function family(name: string, type: string, help: string, series: readonly string[]): string {
   return series.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${series.join('\n')}\n`
 }
@@ -31,54 +31,54 @@ export function resourceMetrics({ node, containers, sandboxes }: StatsSample): s
     family(
       'container_cpu_usage_seconds_total',
       'counter',
-      'Cumulative cpu time consumed by the container in core-seconds',
+      'CPU time that the container has used, in seconds of one core',
       of('container_cpu_usage_seconds_total', (one) => seconds(one.cpuNanoseconds)),
     ),
     family(
       'container_memory_working_set_bytes',
       'gauge',
-      'Current working set of the container in bytes',
+      'Memory of the container that cannot be reclaimed, in bytes',
       of('container_memory_working_set_bytes', (one) => one.memoryWorkingSetBytes),
     ),
-    family('node_cpu_usage_seconds_total', 'counter', 'Cumulative cpu time consumed by the node in core-seconds', [
+    family('node_cpu_usage_seconds_total', 'counter', 'CPU time that the node has used, in seconds of one core', [
       `node_cpu_usage_seconds_total ${seconds(node.cpuNanoseconds)} ${node.timestamp}`,
     ]),
-    family('node_memory_working_set_bytes', 'gauge', 'Current working set of the node in bytes', [
+    family('node_memory_working_set_bytes', 'gauge', 'Memory of the node that cannot be reclaimed, in bytes', [
       `node_memory_working_set_bytes ${node.memoryWorkingSetBytes} ${node.timestamp}`,
     ]),
     family(
       'pod_cpu_usage_seconds_total',
       'counter',
-      'Cumulative cpu time consumed by the pod in core-seconds',
+      'CPU time that the pod has used, in seconds of one core',
       pods('pod_cpu_usage_seconds_total', (one) => seconds(one.cpuNanoseconds)),
     ),
     family(
       'pod_memory_working_set_bytes',
       'gauge',
-      'Current working set of the pod in bytes',
+      'Memory of the pod that cannot be reclaimed, in bytes',
       pods('pod_memory_working_set_bytes', (one) => one.memoryWorkingSetBytes),
     ),
-    family('resource_scrape_error', 'gauge', '1 if there was an error while getting container metrics, 0 otherwise', [
+    family('resource_scrape_error', 'gauge', 'Whether the figures of this scrape are incomplete (1) or complete (0)', [
       'resource_scrape_error 0',
     ]),
   ].join('')
 }
 
 const CONTAINER_SERIES: readonly [string, string, string, (one: ContainerStats) => number][] = [
+  ['container_cpu_usage_seconds_total', 'counter', 'CPU time used, in seconds.', (one) => seconds(one.cpuNanoseconds)],
+  ['container_memory_usage_bytes', 'gauge', 'Memory used, with caches, in bytes.', (one) => one.memoryUsageBytes],
   [
-    'container_cpu_usage_seconds_total',
-    'counter',
-    'Cumulative cpu time consumed in seconds.',
-    (one) => seconds(one.cpuNanoseconds),
+    'container_memory_working_set_bytes',
+    'gauge',
+    'Memory used that cannot be reclaimed, in bytes.',
+    (one) => one.memoryWorkingSetBytes,
   ],
-  ['container_memory_usage_bytes', 'gauge', 'Current memory usage in bytes.', (one) => one.memoryUsageBytes],
-  ['container_memory_working_set_bytes', 'gauge', 'Current working set in bytes.', (one) => one.memoryWorkingSetBytes],
-  ['container_memory_rss', 'gauge', 'Size of RSS in bytes.', (one) => one.memoryRssBytes],
-  ['container_processes', 'gauge', 'Number of processes running inside the container.', (one) => one.processes],
+  ['container_memory_rss', 'gauge', 'Anonymous memory, in bytes.', (one) => one.memoryRssBytes],
+  ['container_processes', 'gauge', 'Processes in the container.', (one) => one.processes],
   [
     'container_fs_usage_bytes',
     'gauge',
-    'Number of bytes that are consumed by the container on this filesystem.',
+    'Bytes that the container has written to its file system.',
     (one) => one.filesystemUsedBytes,
   ],
 ]
@@ -121,20 +121,12 @@ export function cadvisorMetrics({ containers, sandboxes }: StatsSample, machine:
     )
   return [
     ...text,
-    network('container_network_receive_bytes_total', 'Cumulative count of bytes received', 'rxBytes'),
-    network('container_network_transmit_bytes_total', 'Cumulative count of bytes transmitted', 'txBytes'),
-    network(
-      'container_network_receive_errors_total',
-      'Cumulative count of errors encountered while receiving',
-      'rxErrors',
-    ),
-    network(
-      'container_network_transmit_errors_total',
-      'Cumulative count of errors encountered while transmitting',
-      'txErrors',
-    ),
-    family('machine_cpu_cores', 'gauge', 'Number of logical CPU cores.', [`machine_cpu_cores ${machine.cpus}`]),
-    family('machine_memory_bytes', 'gauge', 'Amount of memory installed on the machine.', [
+    network('container_network_receive_bytes_total', 'Bytes received by the network interface', 'rxBytes'),
+    network('container_network_transmit_bytes_total', 'Bytes sent by the network interface', 'txBytes'),
+    network('container_network_receive_errors_total', 'Errors of the network interface when receiving', 'rxErrors'),
+    network('container_network_transmit_errors_total', 'Errors of the network interface when sending', 'txErrors'),
+    family('machine_cpu_cores', 'gauge', 'Logical CPUs of the node.', [`machine_cpu_cores ${machine.cpus}`]),
+    family('machine_memory_bytes', 'gauge', 'Memory of the node, in bytes.', [
       `machine_memory_bytes ${machine.memoryBytes}`,
     ]),
   ].join('')

@@ -60,7 +60,7 @@ class PortRenderer {
     this.#balance(chain, internalPolicyLocal ? localEndpoints : clusterEndpoints, mark)
   }
 
-  /** Who is no pod must get the answer through this node. */
+  /** Marks packets that no pod sent: their answers must come back through this node. */
   #markForeign(match: string): string[] {
     const { masqueradeAll, localDetector } = this.#node
     if (masqueradeAll) return [`${match} -j ${MARK_CHAIN}`]
@@ -91,7 +91,7 @@ class PortRenderer {
     const rules: string[] = []
     if (clusterEndpoints.length > 0 && !this.#chains.has(cluster)) this.#balance(cluster, clusterEndpoints)
     if (!externalPolicyLocal) {
-      rules.push(`${comment(`masquerade traffic for ${name} external destinations`)} -j ${MARK_CHAIN}`)
+      rules.push(`${comment(`from outside to ${name}: answers return through this node`)} -j ${MARK_CHAIN}`)
       if (clusterEndpoints.length > 0) rules.push(`-j ${cluster}`)
     } else {
       if (clusterEndpoints.length > 0) rules.push(...this.#insideRules())
@@ -103,16 +103,16 @@ class PortRenderer {
     this.#chains.set(external, rules)
   }
 
-  /** Pods and the node are inside already, so a Local policy is not for them. */
+  /** Packets from pods and from the node may go to any endpoint: a Local policy is for those from outside. */
   #insideRules(): string[] {
     const { name, family } = this.#port
     const { cluster } = this.#names
     const fromNode = '-m addrtype --src-type LOCAL'
     const pods = podMatches(this.#node.localDetector, family)
     return [
-      ...pods.map((match) => `${comment(`pod traffic for ${name} external destinations`)} ${match} -j ${cluster}`),
-      `${comment(`masquerade LOCAL traffic for ${name} external destinations`)} ${fromNode} -j ${MARK_CHAIN}`,
-      `${comment(`route LOCAL traffic for ${name} external destinations`)} ${fromNode} -j ${cluster}`,
+      ...pods.map((match) => `${comment(`from pods to ${name}: all endpoints`)} ${match} -j ${cluster}`),
+      `${comment(`from this node to ${name}: answers return through it`)} ${fromNode} -j ${MARK_CHAIN}`,
+      `${comment(`from this node to ${name}: all endpoints`)} ${fromNode} -j ${cluster}`,
     ]
   }
 
@@ -120,25 +120,25 @@ class PortRenderer {
     const { name, protocol, port, loadBalancerIPs, sourceRanges } = this.#port
     const { firewall, external } = this.#names
     const chain = sourceRanges.length > 0 ? firewall : external
-    const words = comment(`${name} loadbalancer IP`)
+    const words = comment(`${name} load balancer IP`)
     for (const ip of loadBalancerIPs) {
       this.#share('nat KUBE-SERVICES', `${words} ${toPort(protocol, port, ip)} -j ${chain}`)
     }
     if (loadBalancerIPs.length === 0 || sourceRanges.length === 0) return
     this.#chains.set(firewall, [
       ...this.#allowedSources().map((source) => `${words} -s ${source} -j ${external}`),
-      comment(`other traffic to ${name} will be dropped by KUBE-PROXY-FIREWALL`),
+      comment(`all others to ${name} end in KUBE-PROXY-FIREWALL`),
     ])
   }
 
-  /** A node that may send may do so from the load balancer's address, which it can have on a link of its own. */
+  /** A node in a source range may also send from the load balancer's address, which can be on one of its links. */
   #allowedSources(): string[] {
     const { sourceRanges, loadBalancerIPs } = this.#port
     const isNodeAllowed = this.#node.nodeIPs.some((ip) => sourceRanges.some((range) => contains(range, ip)))
     return isNodeAllowed ? [...sourceRanges, ...loadBalancerIPs] : [...sourceRanges]
   }
 
-  /** What still has the load balancer's address after nat was not let through there. */
+  /** Drops packets that still have the load balancer's address: no rule in nat accepted them. */
   #firewall(): void {
     const { name, protocol, port, loadBalancerIPs, sourceRanges, hasEndpoints } = this.#port
     if (sourceRanges.length === 0) return
@@ -149,7 +149,7 @@ class PortRenderer {
           this.#share('filter KUBE-PROXY-FIREWALL', `${comment(name)} ${match} -s ${source} -j RETURN`)
         }
       }
-      const words = comment(`${name} traffic not accepted by ${this.#names.firewall}`)
+      const words = comment(`${name}: source not in a range of ${this.#names.firewall}`)
       this.#share('filter KUBE-PROXY-FIREWALL', `${words} ${match} -j DROP`)
     }
   }
@@ -178,7 +178,7 @@ class PortRenderer {
     this.#share('filter KUBE-NODEPORTS', `${comment(`${name} health check node port`)} ${match} -j ACCEPT`)
   }
 
-  /** Each endpoint gets its part: the first of n with chance 1/n, the next of what is left, the last all the rest. */
+  /** Spreads connections evenly: of n endpoints the first takes 1/n, the next 1/(n-1) of the rest, the last what is left. */
   #balance(chain: string, endpoints: readonly Endpoint[], before: readonly string[] = []): void {
     const { name, affinitySeconds } = this.#port
     const sticky: string[] = []

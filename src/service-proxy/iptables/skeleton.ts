@@ -1,4 +1,4 @@
-/** What stands before the first Service: the chains of the three tables, and the jumps from the kernel's own chains. */
+/** The rules that do not depend on Services: the chains of the three tables, and the jumps from the kernel's chains. */
 import { type IPFamily, parseCIDR } from '../../base/ip-address.ts'
 import type { ProxyNode } from '../backend.ts'
 import { LOCALNET_CHAIN, type Localnet, localnetRules } from './localnet.ts'
@@ -28,7 +28,7 @@ export type SharedChain =
 export type TableChains = ReadonlyMap<string, readonly string[]>
 
 export const MARK_CHAIN = 'KUBE-MARK-MASQ'
-/** Who is none of several pod CIDRs takes more than one rule. */
+/** Marks packets that come from none of several pod CIDRs: one rule cannot match that. */
 export const MARK_FOREIGN_CHAIN = 'KUBE-MARK-FOREIGN'
 export const CANARY_CHAIN = 'KUBE-PROXY-CANARY'
 const REJECT_CHAIN = 'KUBE-PROXY-REJECT'
@@ -40,27 +40,27 @@ const jump = (table: TableName, from: string, to: string, words = '', isForNew =
   rule: `${isForNew ? '-m conntrack --ctstate NEW ' : ''}${words === '' ? '' : `${comment(words)} `}-j ${to}`,
 })
 
-const FIREWALL = 'kubernetes load balancer firewall'
-const PORTALS = 'kubernetes service portals'
-const EXTERNAL = 'kubernetes externally-visible service portals'
+const FIREWALL = 'source ranges of load balancers'
+const ADDRESSES = 'addresses of Services'
+const EXTERNAL = 'external addresses of Services'
 
 /** In the order in which packets meet them. */
 export const JUMPS: readonly Jump[] = [
   jump('filter', 'INPUT', LOCALNET_CHAIN),
   jump('filter', 'INPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
-  jump('filter', 'INPUT', 'KUBE-NODEPORTS', 'kubernetes health check service ports'),
+  jump('filter', 'INPUT', 'KUBE-NODEPORTS', 'health check node ports'),
   jump('filter', 'INPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
   jump('filter', 'FORWARD', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
-  jump('filter', 'FORWARD', 'KUBE-FORWARD', 'kubernetes forwarding rules'),
-  jump('filter', 'FORWARD', 'KUBE-SERVICES', PORTALS, true),
+  jump('filter', 'FORWARD', 'KUBE-FORWARD', 'forwarded packets'),
+  jump('filter', 'FORWARD', 'KUBE-SERVICES', ADDRESSES, true),
   jump('filter', 'FORWARD', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
   jump('filter', 'OUTPUT', LOCALNET_CHAIN),
   jump('filter', 'OUTPUT', 'KUBE-PROXY-FIREWALL', FIREWALL, true),
-  jump('filter', 'OUTPUT', 'KUBE-SERVICES', PORTALS, true),
+  jump('filter', 'OUTPUT', 'KUBE-SERVICES', ADDRESSES, true),
   jump('filter', 'OUTPUT', 'KUBE-EXTERNAL-SERVICES', EXTERNAL, true),
-  jump('nat', 'PREROUTING', 'KUBE-SERVICES', PORTALS),
-  jump('nat', 'OUTPUT', 'KUBE-SERVICES', PORTALS),
-  jump('nat', 'POSTROUTING', 'KUBE-POSTROUTING', 'kubernetes postrouting rules'),
+  jump('nat', 'PREROUTING', 'KUBE-SERVICES', ADDRESSES),
+  jump('nat', 'OUTPUT', 'KUBE-SERVICES', ADDRESSES),
+  jump('nat', 'POSTROUTING', 'KUBE-POSTROUTING', 'source addresses of marked packets'),
 ]
 
 export function renderSkeleton(
@@ -93,8 +93,8 @@ function filterChains(family: IPFamily, node: ProxyNode, localnet: Localnet): Ta
       'KUBE-FORWARD',
       [
         '-m conntrack --ctstate INVALID -j DROP',
-        `${comment('kubernetes forwarding rules')} -m mark --mark ${mark}/${mark} -j ACCEPT`,
-        `${comment('kubernetes forwarding conntrack rule')} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+        `${comment('marked packets to Services')} -m mark --mark ${mark}/${mark} -j ACCEPT`,
+        `${comment('answers and the rest of known connections')} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
       ],
     ],
     ['KUBE-CLUSTER-IPS', [`${comment('no Service has this IP')} -j DROP`]],
@@ -102,7 +102,7 @@ function filterChains(family: IPFamily, node: ProxyNode, localnet: Localnet): Ta
   ])
 }
 
-/** Sent to a port that the Service does not have. */
+/** Rejects packets to a port that the Service does not have. */
 export const unknownPort = (ip: string, name: string) =>
   `${comment(`${name} has no such port`)} -d ${ip} -j ${REJECT_CHAIN}`
 
@@ -120,15 +120,15 @@ function natChains(family: IPFamily, node: ProxyNode): TableChains {
       [
         `-m mark ! --mark ${mark}/${mark} -j RETURN`,
         `-j MARK --xor-mark ${mark}`,
-        `${comment('kubernetes service traffic requiring SNAT')} -j MASQUERADE --random-fully`,
+        `${comment('marked packets leave with the address of this node')} -j MASQUERADE --random-fully`,
       ],
     ],
   ])
 }
 
-/** Where node ports answer; these stand last, so that an address of a Service is never taken for one of the node. */
+/** Jumps for the addresses at which node ports answer. They come last: an address of a Service may be one of the node. */
 function nodePortJumps(family: IPFamily, { nodePortAddresses, nodeIPs }: ProxyNode): string[] {
-  const words = comment('kubernetes service nodeports; NOTE: this must be the last rule in this chain')
+  const words = comment('node ports, after the addresses of all Services')
   if (nodePortAddresses === 'primary') {
     const primary = nodeIPs.find((ip) => isOfFamily(ip, family))
     return primary === undefined ? [] : [`${words} -d ${primary} -j KUBE-NODEPORTS`]
@@ -137,7 +137,7 @@ function nodePortJumps(family: IPFamily, { nodePortAddresses, nodeIPs }: ProxyNo
     .filter((cidr) => isOfFamily(cidr, family))
     .map((cidr) => {
       const isAll = parseCIDR(cidr)?.prefixLength === 0
-      // IPv6 has nothing like route_localnet.
+      // Node ports do not answer on IPv6 loopback: the kernel has no route_localnet for IPv6.
       const where = !isAll ? ` -d ${cidr}` : family === 'IPv6' ? ' ! -d ::1/128' : ''
       return `${words} -m addrtype --dst-type LOCAL${where} -j KUBE-NODEPORTS`
     })

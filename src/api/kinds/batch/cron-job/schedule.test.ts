@@ -47,6 +47,10 @@ describe('schedules', () => {
     ['@never', 'unrecognized descriptor: @never'],
     ['@constructor', 'unrecognized descriptor: @constructor'],
     ['@every x', 'failed to parse duration @every x: time: invalid duration "x"'],
+    [
+      '@every 1999999999930m',
+      'failed to parse duration @every 1999999999930m: time: invalid duration "1999999999930m"',
+    ],
     ['@every 5', 'failed to parse duration @every 5: time: missing unit in duration "5"'],
   ])('%s', (text, meaning) => {
     expect(shown(text)).toBe(meaning)

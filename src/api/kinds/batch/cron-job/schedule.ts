@@ -79,6 +79,9 @@ function parseMacro(text: string): CronSchedule {
 
 const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 }
 
+/** Nanoseconds in 64 bits: 292 years. */
+const MAX_SECONDS = 2 ** 63 / 1e9
+
 /** A duration as Go writes it (`1h30m`); shorter than a second counts as one. */
 function parseDuration(duration: string, text: string): number {
   const failed = (why: string) =>
@@ -92,6 +95,7 @@ function parseDuration(duration: string, text: string): number {
   let seconds = 0
   for (const [, amount, unit] of unsigned.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g))
     seconds += Number(amount) * UNITS[unit!]!
+  if (seconds > MAX_SECONDS) throw failed('invalid duration')
   return Math.max(1, Math.trunc(duration.startsWith('-') ? -seconds : seconds))
 }
 

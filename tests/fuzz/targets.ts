@@ -1,0 +1,23 @@
+/** The parsers that are fuzzed, each with a file in `targets/` and seeds in `corpus/`. */
+export const TARGETS = [
+  'addresses',
+  'cel',
+  'certificate-request',
+  'corefile',
+  'cron-schedule',
+  'dns',
+  'grpc-protobuf',
+  'hpack',
+  'http2-connection',
+  'http2-frames',
+  'image-manifest',
+  'json',
+  'patches',
+  'protobuf',
+  'quantity',
+  'selectors',
+  'spdy',
+  'tar',
+  'websocket-channels',
+  'yaml',
+] as const
