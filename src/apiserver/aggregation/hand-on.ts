@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { ApiError, serviceUnavailable } from '../../api/meta/api-error.ts'
 import { DeadlineError, deadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Exchange } from '../http/exchange.ts'
+import { bodyToHandOn, type Exchange } from '../http/exchange.ts'
 import type { UserInfo } from '../identity.ts'
 import { forwardedHeaders, returnedHeaders } from '../proxy/headers.ts'
 import { relayUpgrade } from '../proxy/relay-upgrade.ts'
@@ -33,8 +33,7 @@ async function handOnRequest(
   clock: Clock,
 ): Promise<void> {
   const headers = { ...forwardedHeaders(exchange, false), ...identityHeaders(user), host: client.host }
-  const body = hasBody(exchange) ? exchange.body : undefined
-  if (!body) exchange.body.resume()
+  const body = bodyToHandOn(exchange)
   const limit = deadline(clock, ANSWER_TIMEOUT_MS)
   const gone = exchange.signal
   const stop = new AbortController()
@@ -69,11 +68,6 @@ export function identityHeaders(user: UserInfo): Record<string, string | string[
 
 /** Header values hold bytes; names of users may be any text. */
 const headerText = (text: string) => Buffer.from(text.replaceAll(/[\r\n\0]/g, '')).toString('latin1')
-
-function hasBody({ method, headers }: Exchange): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  return headers['content-length'] !== '0' && (headers['content-length'] !== undefined || method !== 'DELETE')
-}
 
 /** What goes wrong half way breaks the answer off, so that nobody takes it for a whole one. */
 function finished(out: NodeJS.WritableStream & { destroy(): void }, source: Readable): Promise<void> {
