@@ -20,16 +20,16 @@ export class RequestMetrics {
   }
 
   /** Runs a request and notes its outcome; many are answered before they return. */
-  observe(exchange: Exchange, run: () => void | Promise<void>): void {
+  observe(exchange: Exchange, verb: string, run: () => void | Promise<void>): void {
     const started = this.#clock.now()
     const outcome = run()
-    if (outcome) void outcome.then(() => this.#note(exchange, started))
-    else this.#note(exchange, started)
+    if (outcome) void outcome.then(() => this.#note(exchange, verb, started))
+    else this.#note(exchange, verb, started)
   }
 
-  #note(exchange: Exchange, started: number): void {
+  #note(exchange: Exchange, verb: string, started: number): void {
     this.#counter(exchange.method, exchange.status).increment()
-    if (!isWatch(exchange.url)) this.#histogram(exchange.method).observe((this.#clock.now() - started) / 1000)
+    if (verb !== 'watch') this.#histogram(exchange.method).observe((this.#clock.now() - started) / 1000)
   }
 
   #counter(method: string, code: number): Counter {
@@ -40,5 +40,3 @@ export class RequestMetrics {
     return getOrCreate(this.#durations, method, () => this.#duration.labels(method))
   }
 }
-
-const isWatch = (url: string) => url.includes('watch=') || url.includes('/watch/')

@@ -39,6 +39,7 @@ import { type HealthCheck, healthPaths } from './http/health.ts'
 import { HealthSlis } from './http/health-slis.ts'
 import { ListBodies } from './http/list-body.ts'
 import { type Listener, listen, type TlsOptions } from './http/listener.ts'
+import { readRequestLine } from './http/request-info.ts'
 import type { ResourceHandlerContext } from './http/resource-handler.ts'
 import { sendBody } from './http/respond.ts'
 import { type PathHandler, route } from './http/router.ts'
@@ -216,7 +217,8 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       const authenticated = { ...router, authenticator: security.authentication.authenticator(tls.clientCa) }
       const proxyCa = options.authentication?.requestHeader?.ca
       const listener = await listen({ host, port }, proxyCa ? { ...tls, proxyCa } : tls, clock, (exchange) => {
-        requestMetrics.observe(exchange, () => route(authenticated, exchange))
+        const line = readRequestLine(exchange.method, exchange.url)
+        requestMetrics.observe(exchange, line.verb, () => route(authenticated, exchange, line))
       })
       listeners.push(listener)
       return listener

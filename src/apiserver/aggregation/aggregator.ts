@@ -89,7 +89,7 @@ export class Aggregator implements AsyncDisposable {
     if (!prefix) return undefined
     const [group = '', version = '', ...more] = path.slice(prefix.length).replace(/\/$/, '').split('/')
     const delegated = more.length === 0 ? this.delegate(group, version) : undefined
-    return delegated && ((exchange, _, __, user) => delegated(exchange, user))
+    return delegated && ((exchange, _, user) => delegated(exchange, user))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

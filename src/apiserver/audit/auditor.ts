@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { resourceVerb } from '../flow-control/take-seats.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { parsePath, type RequestInfo, type ResourceInfo } from '../http/request-info.ts'
+import type { RequestLine, ResourceInfo } from '../http/request-info.ts'
 import type { RouterContext } from '../http/router.ts'
 import type { UserInfo } from '../identity.ts'
 import type { ResolveService } from '../webhook-client/call-webhook.ts'
@@ -41,10 +40,10 @@ export class Auditor implements AsyncDisposable {
   observe(
     context: RouterContext,
     exchange: Exchange,
-    run: (context: RouterContext, exchange: Exchange) => void | Promise<void>,
+    line: RequestLine,
+    run: (context: RouterContext, exchange: Exchange, line: RequestLine) => void | Promise<void>,
   ): void | Promise<void> {
-    const { info, verb } = describe(exchange)
-    const audit = new AuditedRequest(this.#context, sourceOf(exchange), info, verb)
+    const audit = new AuditedRequest(this.#context, sourceOf(exchange), line.info, line.verb)
     const observed: RouterContext = {
       ...context,
       authorizer: audit.noting(context.authorizer),
@@ -63,7 +62,7 @@ export class Auditor implements AsyncDisposable {
         },
       },
     }
-    const outcome = run(observed, new AuditedExchange(exchange, audit))
+    const outcome = run(observed, new AuditedExchange(exchange, audit), line)
     if (outcome) return outcome.finally(() => audit.complete())
     audit.complete()
   }
@@ -118,19 +117,4 @@ function sourceIps({ headers, socket }: Exchange): string[] {
   const before = typeof forwarded === 'string' ? forwarded.split(',').map((one) => one.trim()) : []
   const own = socket.remoteAddress
   return [...new Set([...before.filter((one) => one.length > 0 && one.length < 64), ...(own ? [own] : [])])]
-}
-
-function describe({ method, url }: Exchange): { info: RequestInfo; verb: string } {
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  try {
-    const info = parsePath(path)
-    return {
-      info,
-      verb: info.isResource ? resourceVerb(method, info, mark < 0 ? '' : url.slice(mark + 1)) : method.toLowerCase(),
-    }
-  } catch {
-    // A path that cannot be read is refused later; that is written down as well.
-    return { info: { isResource: false, path }, verb: method.toLowerCase() }
-  }
 }

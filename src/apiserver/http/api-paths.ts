@@ -3,7 +3,7 @@ import type { MetricsRegistry } from '../../base/metrics.ts'
 import type { Discovery, DiscoveryDocument } from '../discovery/discovery.ts'
 import { negotiateDiscovery } from '../discovery/negotiate.ts'
 import type { ConditionalRequest, OpenApi } from '../openapi/openapi.ts'
-import { Query } from '../registry/query.ts'
+import type { Query } from '../registry/query.ts'
 import type { Exchange, ResponseHeaders } from './exchange.ts'
 import type { HealthSlis } from './health-slis.ts'
 import { sendBody } from './respond.ts'
@@ -24,7 +24,7 @@ export function apiPaths(context: ApiPathsContext): (path: string) => PathHandle
     if (trimmed === '/metrics/slis')
       return getOnly(async (exchange) => sendMetrics(exchange, await context.slis.expose()))
     if (trimmed.startsWith('/openapi/'))
-      return getOnly((exchange, _, query) => sendOpenApi(context.openapi, exchange, trimmed, query))
+      return getOnly((exchange, { query }) => sendOpenApi(context.openapi, exchange, trimmed, query))
     if (trimmed === '/api' || trimmed.startsWith('/api/') || trimmed === '/apis' || trimmed.startsWith('/apis/')) {
       return getOnly((exchange) => sendDiscovery(context.discovery, exchange, trimmed))
     }
@@ -34,11 +34,11 @@ export function apiPaths(context: ApiPathsContext): (path: string) => PathHandle
 }
 
 function getOnly(handler: PathHandler): PathHandler {
-  return (exchange, path, query, user) => {
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
-      throw methodNotSupported({ group: '', resource: path }, exchange.method)
+  return (exchange, line, user) => {
+    if (line.method !== 'GET' && line.method !== 'HEAD') {
+      throw methodNotSupported({ group: '', resource: line.path }, line.method)
     }
-    return handler(exchange, path, query, user)
+    return handler(exchange, line, user)
   }
 }
 
@@ -64,9 +64,9 @@ function sendMetrics(exchange: Exchange, metrics: string): void | Promise<void> 
   return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics))
 }
 
-async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: string): Promise<void> {
+async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: Query): Promise<void> {
   const { accept, 'if-none-match': ifNoneMatch } = exchange.headers
-  const answer = await openApiAnswer(openapi, path, Query.parse(query).get('hash'), { accept, ifNoneMatch })
+  const answer = await openApiAnswer(openapi, path, query.get('hash'), { accept, ifNoneMatch })
   if (answer.status === 404) throw pathNotFound()
   if (answer.status === 406) throw notAcceptable(['application/json'])
   const { 'Content-Type': contentType = 'application/json', ...headers } = answer.headers

@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/meta/api-error.ts'
-import { Query } from '../registry/query.ts'
+import type { Query } from '../registry/query.ts'
 import type { Exchange } from './exchange.ts'
 import type { PathHandler } from './router.ts'
 
@@ -17,7 +17,7 @@ export function healthPaths(checks: readonly HealthCheck[]): (path: string) => P
     const root = ROOTS.find((one) => path === one || path.startsWith(`${one}/`))
     if (!root) return undefined
     const name = path.slice(root.length + 1)
-    if (name === '') return (exchange, _, query) => answerAll(exchange, root.slice(1), checks, Query.parse(query))
+    if (name === '') return (exchange, { query }) => answerAll(exchange, root.slice(1), checks, query)
     const check = checks.find((one) => one.name === name)
     return check && ((exchange) => answerOne(exchange, check))
   }

@@ -7,7 +7,10 @@ import { NO_ERROR } from '../http2/frames.ts'
 
 const EXPIRED = { code: NO_ERROR, message: 'the client certificate has expired' }
 
-/** The open connections, each with its side of HTTP/2 if it speaks that. Every LOOK_MS, those that are not used or whose client certificate has expired are closed. */
+/**
+ * The open connections, each with its side of HTTP/2 if it speaks that. Every LOOK_MS, those that are not used are closed,
+ * and those whose client certificate has expired. Watches and streams on them end then too.
+ */
 export class OpenConnections {
   readonly #clock: Clock
   readonly #open = new Map<TLSSocket, Http2Connection | undefined>()

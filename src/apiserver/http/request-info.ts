@@ -1,6 +1,21 @@
-import { badRequest } from '../../api/meta/api-error.ts'
+import { ApiError, badRequest } from '../../api/meta/api-error.ts'
+import { Query } from '../registry/query.ts'
 
-/** What a path says, before anybody looked whether such a thing exists. */
+/** A request line, read once. Flow control, audit, metrics, authorization and the handlers all go by this. */
+export interface RequestLine {
+  readonly method: string
+  readonly path: string
+  readonly query: Query
+  readonly info: RequestInfo
+  /** As policies name it; empty for a method that is none of the API's. Of other paths: the method in lower case. */
+  readonly verb: string
+  /** Streams and watches: they have no end of their own. */
+  readonly isLongRunning: boolean
+  /** Why the path cannot be read, if it cannot. */
+  readonly problem?: ApiError
+}
+
+/** What a path says, whether or not such a thing exists. */
 export type RequestInfo = ResourceInfo | PathInfo
 
 export interface ResourceInfo {
@@ -22,6 +37,44 @@ export interface PathInfo {
   readonly path: string
 }
 
+/** These go on for as long as a client looks at them, and cost next to nothing meanwhile. */
+const LONG_RUNNING = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
+
+/** The only table of verbs. */
+const VERBS: Readonly<Record<string, readonly [one: string, all: string] | undefined>> = {
+  GET: ['get', 'list'],
+  HEAD: ['get', 'list'],
+  POST: ['create', 'create'],
+  PUT: ['update', 'update'],
+  PATCH: ['patch', 'patch'],
+  DELETE: ['delete', 'deletecollection'],
+}
+
+export function readRequestLine(method: string, url: string): RequestLine {
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const query = mark < 0 ? Query.EMPTY : Query.parse(url.slice(mark + 1))
+  let info: RequestInfo
+  try {
+    info = parsePath(path)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const unread: PathInfo = { isResource: false, path }
+    return { method, path, query, info: unread, verb: method.toLowerCase(), isLongRunning: false, problem: error }
+  }
+  if (!info.isResource) return { method, path, query, info, verb: method.toLowerCase(), isLongRunning: false }
+  const verb = resourceVerb(method, info, query)
+  return { method, path, query, info, verb, isLongRunning: verb === 'watch' || LONG_RUNNING.has(info.subresource) }
+}
+
+function resourceVerb(method: string, info: ResourceInfo, query: Query): string {
+  const verbs = VERBS[method]
+  if (!verbs) return ''
+  const verb = info.name === '' ? verbs[1] : verbs[0]
+  if (verb === 'list' && query.flag('watch')) return 'watch'
+  return info.watchPath && (verb === 'get' || verb === 'list') ? 'watch' : verb
+}
+
 /** Subresources of a namespace itself; anything else after its name is a resource inside it. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize'])
 
@@ -36,9 +89,10 @@ export function parsePath(path: string): RequestInfo {
   const at = watchPath ? start + 1 : start
   const isInside = isInsideNamespace(segments, at)
   const resource = isInside ? at + 2 : at
-  // What follows the subresource is for somebody else to read.
+  // What follows the subresource is for another server to read.
   const end = Math.min(segments.length, resource + 3)
   if (path.includes('%')) for (let i = start; i < end; i++) segments[i] = decodeSegment(segments[i]!)
+  checkSegments(segments, start, end)
   return {
     isResource: true,
     group: isCore ? '' : segments[2]!,
@@ -51,6 +105,25 @@ export function parsePath(path: string): RequestInfo {
     watchPath,
   }
 }
+
+/**
+ * Servers behind this one may resolve dot segments and drop empty ones. What they then serve is not what was authorized
+ * here, so neither is let through.
+ */
+function checkSegments(segments: readonly string[], start: number, end: number): void {
+  for (let i = start; i < segments.length; i++) {
+    const segment = segments[i]!
+    if (segment === '' && i < end && i < segments.length - 1)
+      throw badRequest('the path is not valid: a segment is empty')
+    const first = segment.charCodeAt(0)
+    if ((first === DOT || first === PERCENT) && DOT_SEGMENT.test(segment))
+      throw badRequest(`the path is not valid: ${JSON.stringify(segment)} is not allowed`)
+  }
+}
+
+const DOT = '.'.charCodeAt(0)
+const PERCENT = '%'.charCodeAt(0)
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i
 
 /** `namespaces/a/pods` is about pods; `namespaces/a` and `namespaces/a/status` are about the namespace itself. */
 function isInsideNamespace(segments: readonly string[], at: number): boolean {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { parsePath } from './request-info.ts'
+import { readRequestLine } from './request-info.ts'
 import { checkTimeout } from './request-timeout.ts'
 
 const PODS = '/api/v1/namespaces/default/pods'
 const told = (path: string, query: string): string => {
   try {
-    checkTimeout('GET', query, () => parsePath(path))
+    checkTimeout(readRequestLine('GET', `${path}?${query}`))
     return 'served'
   } catch (error) {
     return (error as Error).message

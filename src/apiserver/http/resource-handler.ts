@@ -1,21 +1,20 @@
 import type { Kind, Verb } from '../../api/kind.ts'
 import {
   ApiError,
-  badRequest,
   methodNotSupported,
   pathNotFound,
   unsupportedMediaType,
 } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
-import { type Authorizer, authorize } from '../authorization/authorizer.ts'
+import type { Authorizer } from '../authorization/authorizer.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
-import { Query } from '../registry/query.ts'
+import type { Query } from '../registry/query.ts'
 import type { RequestBody, ResourceRequest } from '../registry/request.ts'
 import { watch } from '../registry/watch.ts'
 import { answerBody, type ViewContext } from './answer-body.ts'
@@ -24,7 +23,7 @@ import type { ListBodies } from './list-body.ts'
 import { essence, negotiate } from './media-type.ts'
 import { protobufBody } from './protobuf-body.ts'
 import { hasProtobuf, requestBody } from './request-body.ts'
-import type { ResourceInfo } from './request-info.ts'
+import type { RequestLine, ResourceInfo } from './request-info.ts'
 import { inFormat, sendBody, sendError } from './respond.ts'
 import { streamWatch } from './watch-stream.ts'
 
@@ -45,32 +44,16 @@ export interface NetworkContext extends ResourceHandlerContext {
   ) => ((exchange: Exchange, user: UserInfo) => Promise<void>) | undefined
 }
 
-/** A request for a resource: which verb it is, who may, what was sent, and the answer in the form asked for. */
+/** A request for a resource that its sender may make: what was sent, and the answer in the form asked for. */
 export function handleResource(
   context: NetworkContext,
   exchange: Exchange,
+  line: RequestLine,
   info: ResourceInfo,
-  queryText: string,
   user: UserInfo,
 ): void | Promise<void> {
-  const query = Query.parse(queryText)
-  // As in Kubernetes, what is only for a server behind a proxy is no verb of RBAC: who may do anything may ask it.
-  const isForProxied = exchange.method === 'OPTIONS' && info.subresource === 'proxy'
-  const verb = isForProxied ? 'get' : verbOf(exchange.method, info, query)
-  const asked = { verb: isForProxied ? '' : verb, resource: info, selectors: query }
-  const pending = authorize(context.authorizer, user, asked)
-  if (pending) return pending.then(() => handleAuthorized(context, exchange, info, query, verb, user))
-  return handleAuthorized(context, exchange, info, query, verb, user)
-}
-
-function handleAuthorized(
-  context: NetworkContext,
-  exchange: Exchange,
-  info: ResourceInfo,
-  query: Query,
-  verb: Verb,
-  user: UserInfo,
-): void | Promise<void> {
+  const { query } = line
+  const verb = servedVerb(line, info)
   const delegated = context.delegate(info.group, info.version)
   if (delegated) return delegated(exchange, user)
   const kind = context.machinery.kinds.byResource(info.group, info.version, info.resource)
@@ -87,30 +70,18 @@ function handleAuthorized(
   return serveWrite(context, exchange, request, view, info, verb)
 }
 
-const VERBS: Readonly<Record<string, readonly [one: Verb, all: Verb] | undefined>> = {
-  GET: ['get', 'list'],
-  HEAD: ['get', 'list'],
-  POST: ['create', 'create'],
-  PUT: ['update', 'update'],
-  PATCH: ['patch', 'patch'],
-  DELETE: ['delete', 'deletecollection'],
-}
-
-function verbOf(method: string, info: ResourceInfo, query: Query): Verb {
-  const verbs = VERBS[method]
-  if (!verbs) throw methodNotSupported({ group: info.group, resource: info.resource }, method)
-  const verb = info.name === '' ? verbs[1] : verbs[0]
-  const isWatch =
-    (verb === 'list' || verb === 'get') &&
-    info.subresource === '' &&
-    (info.watchPath || (verb === 'list' && query.flag('watch')))
-  return isWatch ? 'watch' : verb
+/** A method without a verb is for a server behind a proxy only. As in Kubernetes, who may do anything may send it. */
+function servedVerb({ method, verb }: RequestLine, info: ResourceInfo): Verb {
+  if (verb !== '') return verb as Verb
+  if (method === 'OPTIONS' && info.subresource === 'proxy') return 'get'
+  throw methodNotSupported({ group: info.group, resource: info.resource }, method)
 }
 
 /** The path must fit the kind: names and namespaces where they belong. */
 function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
   const ref = { group: kind.group, resource: kind.plural }
   if (!kind.namespaced && info.namespace !== '') throw pathNotFound()
+  if (info.watchPath && (verb !== 'watch' || info.subresource !== '')) throw pathNotFound()
   if (info.subresource !== '' && !kind.subresources[info.subresource]) throw pathNotFound()
   if (info.rest !== '' && kind.subresources[info.subresource]?.type !== 'action') throw pathNotFound()
   const isAll = kind.namespaced && info.namespace === ''
@@ -119,7 +90,6 @@ function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
   if (needsName && info.name === '') throw methodNotSupported(ref, verb)
   if (verb === 'create' && info.subresource === '' && (info.name !== '' || isAll)) throw methodNotSupported(ref, verb)
   if (verb === 'deletecollection' && isAll) throw methodNotSupported(ref, verb)
-  if (info.name === '.' || info.name === '..') throw badRequest(`the name ${JSON.stringify(info.name)} is not valid`)
 }
 
 /** Most reads are answered from a cache without waiting for anything, so nothing here waits unless it must. */

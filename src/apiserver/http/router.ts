@@ -5,18 +5,17 @@ import type { Authenticator } from '../authentication/authenticator.ts'
 import { impersonate, wantsImpersonation } from '../authentication/impersonation.ts'
 import { type AccessAttributes, authorize } from '../authorization/authorizer.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
-import { resourceVerb, withSeats } from '../flow-control/take-seats.ts'
+import { withSeats } from '../flow-control/take-seats.ts'
 import type { UserRates } from '../flow-control/user-rates.ts'
 import { ANONYMOUS, type UserInfo } from '../identity.ts'
-import { Query } from '../registry/query.ts'
 import type { Exchange } from './exchange.ts'
-import { parsePath, type RequestInfo } from './request-info.ts'
+import type { RequestLine } from './request-info.ts'
 import { checkTimeout } from './request-timeout.ts'
 import { handleResource, type NetworkContext } from './resource-handler.ts'
 import { sendError } from './respond.ts'
 
 /** Serves a path that is no resource. */
-export type PathHandler = (exchange: Exchange, path: string, query: string, user: UserInfo) => void | Promise<void>
+export type PathHandler = (exchange: Exchange, line: RequestLine, user: UserInfo) => void | Promise<void>
 
 export interface RouterContext extends NetworkContext {
   readonly authenticator: Authenticator
@@ -30,86 +29,63 @@ export interface RouterContext extends NetworkContext {
 }
 
 /** The way of every request, written down where that is asked for. */
-export function route(context: RouterContext, exchange: Exchange): void | Promise<void> {
-  return context.auditor ? context.auditor.observe(context, exchange, answer) : answer(context, exchange)
+export function route(context: RouterContext, exchange: Exchange, line: RequestLine): void | Promise<void> {
+  return context.auditor ? context.auditor.observe(context, exchange, line, answer) : answer(context, exchange, line)
 }
 
 /** Whatever fails leaves as a Status. */
-function answer(context: RouterContext, exchange: Exchange): void | Promise<void> {
+function answer(context: RouterContext, exchange: Exchange, line: RequestLine): void | Promise<void> {
   const fail = (error: unknown) => sendError(exchange, toApiError(error, context.log, exchange))
   try {
-    return dispatch(context, exchange)?.catch(fail)
+    return dispatch(context, exchange, line)?.catch(fail)
   } catch (error) {
     fail(error)
   }
 }
 
 /** Who is it, may they, and to whom does it go. */
-function dispatch(context: RouterContext, exchange: Exchange): void | Promise<void> {
-  const { url } = exchange
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  const query = mark < 0 ? '' : url.slice(mark + 1)
-  checkTimeout(exchange.method, query, () => parsePath(path))
-  const open = context.publicPaths(path)
-  if (open) return open(exchange, path, query, ANONYMOUS)
-  const user = identify(context, exchange, path, query)
-  if (user instanceof Promise) return user.then((late) => serve(context, exchange, path, query, late))
-  return serve(context, exchange, path, query, user)
+function dispatch(context: RouterContext, exchange: Exchange, line: RequestLine): void | Promise<void> {
+  if (line.problem) throw line.problem
+  checkTimeout(line)
+  const open = context.publicPaths(line.path)
+  if (open) return open(exchange, line, ANONYMOUS)
+  const user = identify(context, exchange, line)
+  if (user instanceof Promise) return user.then((late) => serve(context, exchange, line, late))
+  return serve(context, exchange, line, user)
 }
 
 /** Who sent it, or whom they act as. */
 function identify(
   { authenticator, authorizer }: RouterContext,
   exchange: Exchange,
-  path: string,
-  query: string,
+  line: RequestLine,
 ): UserInfo | Promise<UserInfo> {
   const sender = authenticator.authenticate(exchange)
   if (!wantsImpersonation(exchange.headers)) return sender
   return Promise.resolve(sender).then(async (known) => {
-    const asked = attributesOf(exchange.method, parsePath(path), query)
-    const { user, constraint } = await impersonate(authorizer, known, exchange.headers, asked)
+    const { user, constraint } = await impersonate(authorizer, known, exchange.headers, attributesOf(line))
     exchange.audit?.actingAs(user, constraint)
     return user
   })
 }
 
-function attributesOf(method: string, info: RequestInfo, query: string): AccessAttributes {
-  if (!info.isResource) return { verb: method.toLowerCase(), path: info.path }
-  return { verb: resourceVerb(method, info, query), resource: info, selectors: Query.parse(query) }
+function attributesOf({ verb, info, query }: RequestLine): AccessAttributes {
+  return info.isResource ? { verb, resource: info, selectors: query } : { verb, path: info.path }
 }
 
-function serve(
-  context: RouterContext,
-  exchange: Exchange,
-  path: string,
-  query: string,
-  user: UserInfo,
-): void | Promise<void> {
+function serve(context: RouterContext, exchange: Exchange, line: RequestLine, user: UserInfo): void | Promise<void> {
   context.userRates.take(user)
-  const info = parsePath(path)
-  return withSeats(context.flowControl, context.machinery.feed, { exchange, info, path, query, user }, () =>
-    info.isResource
-      ? handleResource(context, exchange, info, query, user)
-      : servePath(context, exchange, path, query, user),
-  )
-}
-
-function servePath(
-  context: RouterContext,
-  exchange: Exchange,
-  path: string,
-  query: string,
-  user: UserInfo,
-): void | Promise<void> {
-  const pending = authorize(context.authorizer, user, { verb: exchange.method.toLowerCase(), path })
-  const handle = () => {
-    const handler = context.paths(path)
-    if (!handler) throw pathNotFound()
-    return handler(exchange, path, query, user)
-  }
-  return pending ? pending.then(handle) : handle()
+  return withSeats(context.flowControl, context.machinery.feed, { exchange, line, user }, () => {
+    const pending = authorize(context.authorizer, user, attributesOf(line))
+    const handle = () => {
+      const { info } = line
+      if (info.isResource) return handleResource(context, exchange, line, info, user)
+      const handler = context.paths(line.path)
+      if (!handler) throw pathNotFound()
+      return handler(exchange, line, user)
+    }
+    return pending ? pending.then(handle) : handle()
+  })
 }
 
 function toApiError(error: unknown, log: Logger, exchange: Exchange): ApiError {
