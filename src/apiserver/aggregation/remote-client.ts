@@ -6,7 +6,7 @@ import type { APIServiceSpec } from '../../api/generated/apiregistration-v1.ts'
 import { deadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type OutgoingRequest, sendRequest } from '../proxy/send-request.ts'
-import type { ResolveService } from '../webhook-client/call-webhook.ts'
+import type { ResolveService, ServiceAddress } from '../webhook-client/call-webhook.ts'
 
 /** The certificate by which this server shows that it speaks for users. */
 export interface ProxyCertificate {
@@ -120,10 +120,10 @@ export class RemoteClient implements Disposable {
     }
   }
 
-  async #address(): Promise<{ host: string; port: number }> {
+  async #address(): Promise<ServiceAddress> {
     const { name = '', namespace = '', port = 443 } = this.#spec.service ?? {}
     const found = await this.#context.resolve({ namespace, name, port })
     if (!found) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`)
-    return { host: found.host, port: found.port }
+    return found
   }
 }

@@ -6,7 +6,7 @@ import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { ApiError, badRequest, serviceUnavailable } from '../../api/meta/api-error.ts'
-import { isLinkLocalUnicast, isLoopback, parseIP } from '../../base/ip-address.ts'
+import { isGlobalUnicast, parseIP } from '../../base/ip-address.ts'
 import { storagePrefix } from '../kind-table.ts'
 import { kubeletAddress } from '../kubelet-connector.ts'
 import type { Backend } from './backend.ts'
@@ -92,7 +92,9 @@ export const nodeLocation: Location = async (context, request) => {
 
 function endpoint(context: ProxyContext, scheme: 'http' | 'https', host: string, port: number): Backend {
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw badRequest(`invalid port "${port}"`)
-  if (!isProxyable(host)) throw badRequest('address not allowed')
+  // Only addresses: a name could stand for the API server's own machine by the time it is dialed.
+  const ip = parseIP(host)
+  if (!ip || !isGlobalUnicast(ip)) throw badRequest('address not allowed')
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return {
     origin: `${scheme}://${authority}`,
@@ -110,10 +112,4 @@ function withTls(socket: Duplex): Promise<Duplex> {
     secure.once('secureConnect', () => resolve(secure))
     secure.once('error', reject)
   })
-}
-
-/** The API server's own machine is not to be reached through it. */
-function isProxyable(host: string): boolean {
-  const ip = parseIP(host)
-  return ip !== undefined && !isLoopback(ip) && !isLinkLocalUnicast(ip)
 }
