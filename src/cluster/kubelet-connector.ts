@@ -39,7 +39,14 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
       const { ca, pair } = await client
       const key = `${address.host}:${address.port}`
       const session = insecure ? undefined : sessions.get(key)
-      const socket = connect({ ...address, lookup, ...pair, ca, rejectUnauthorized: !insecure, ...(session && { session }) })
+      const socket = connect({
+        ...address,
+        lookup,
+        ...pair,
+        ca,
+        rejectUnauthorized: !insecure,
+        ...(session && { session }),
+      })
       socket.setNoDelay(true)
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
       if (!insecure) socket.on('session', (fresh: Buffer) => sessions.set(key, fresh))

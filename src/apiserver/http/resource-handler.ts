@@ -1,10 +1,5 @@
 import type { Kind, Verb } from '../../api/kind.ts'
-import {
-  ApiError,
-  methodNotSupported,
-  pathNotFound,
-  unsupportedMediaType,
-} from '../../api/meta/api-error.ts'
+import { ApiError, methodNotSupported, pathNotFound, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'

@@ -1,12 +1,12 @@
-import type { Readable } from 'node:stream'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { bodyToHandOn, type Exchange } from '../http/exchange.ts'
 import { askBackend, type Backend } from './backend.ts'
+import { carryAnswer } from './carry-answer.ts'
 import { forwardedHeaders, returnedHeaders } from './headers.ts'
 import type { Location } from './locations.ts'
 import type { ConnectHandler, ConnectRequest } from './proxy-context.ts'
 import { relayUpgrade } from './relay-upgrade.ts'
-import { rewrittenPage } from './rewrite-html.ts'
+import { pageRewriters } from './rewrite-html.ts'
 import { type ProxiedPlace, rewriteLocation } from './rewrite-location.ts'
 import type { BackendAnswer } from './send-request.ts'
 
@@ -57,26 +57,12 @@ async function handBack(exchange: Exchange, { response }: BackendAnswer, place: 
   const headers = returnedHeaders(response)
   if (typeof headers.location === 'string') headers.location = rewriteLocation(headers.location, place)
   const status = response.statusCode ?? 502
-  const page = exchange.method === 'HEAD' ? undefined : await rewrittenPage(response, place)
-  if (page) {
+  const through = exchange.method === 'HEAD' ? undefined : pageRewriters(response, place)
+  if (through) {
     delete headers['content-encoding']
-    exchange.send(status, headers, page)
-    return
+    delete headers['content-length']
   }
-  const out = exchange.relay(status, headers)
-  await finished(response.pipe(out), response)
-}
-
-/** What goes wrong half way breaks the answer off, so that nobody takes it for a whole one. */
-function finished(out: NodeJS.WritableStream & { destroy(): void }, source: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    out.on('close', () => {
-      source.destroy()
-      resolve()
-    })
-    source.on('error', () => out.destroy())
-    source.on('aborted', () => out.destroy())
-  })
+  await carryAnswer(response, exchange.relay(status, headers), through)
 }
 
 function unreachable(exchange: Exchange, error: unknown): void {
