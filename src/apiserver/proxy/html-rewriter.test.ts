@@ -52,7 +52,7 @@ test.each([1, 2, 3, 5, 7, 4096])('pieces of %i characters give the same page', (
 
 // Where the work for a character depends on what came before, these take hours.
 test.each(['<a', '<', '<!--', '<a href="', '<a href=', '<script>', '</script', '<a ', "<a href='/x", '-->', '</'])(
-  'a page of nothing but %s comes through as they are, in pieces too',
+  'a page of nothing but %s comes through as it is, in pieces too',
   (part) => {
     const page = part.repeat(1 << 18)
     for (const length of [page.length, 16 * 1024])

@@ -11,7 +11,7 @@ import { storagePrefix } from '../kind-table.ts'
 import { kubeletAddress } from '../kubelet-connector.ts'
 import type { Backend } from './backend.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
-import { type ConnectRequest, find, type ProxyContext } from './proxy-context.ts'
+import { type ConnectRequest, find, mayCreate, type ProxyContext } from './proxy-context.ts'
 
 /** Finds whom `.../proxy` leads to. */
 export type Location = (context: ProxyContext, request: ConnectRequest) => Promise<Backend>
@@ -81,6 +81,8 @@ async function readyEndpoints({ feed }: ProxyContext, namespace: string, service
 
 export const nodeLocation: Location = async (context, request) => {
   const { scheme, name, port } = targetOf('node', request)
+  // A kubelet runs commands for those who switch protocols.
+  if (request.exchange.takeOver) await mayCreate(context, request)
   const node = await find<Node>(context, nodeKind, '', name)
   const address = kubeletAddress(node)
   if (port !== '' && address && Number(port) !== address.port)
