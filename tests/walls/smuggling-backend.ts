@@ -51,7 +51,7 @@ export class RecordingBackend implements AsyncDisposable {
       socket.write(this.raw.get(pathOf(request)) ?? 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')
     })
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') this.malformed++
+      if (!BROKEN_OFF.has(error.code ?? '')) this.malformed++
       socket.destroy()
     })
   }
@@ -98,5 +98,8 @@ export class RecordingBackend implements AsyncDisposable {
     })
   }
 }
+
+/** The connection ended in the middle of a request: what came could not be taken for a whole one. */
+const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE'])
 
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?')[0]!
