@@ -1,18 +1,15 @@
 import type { Service } from '../api/generated/core-v1.ts'
 import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
 import { LABEL } from '../api/meta/well-known.ts'
+import { ELSEWHERE } from '../base/allowed-address.ts'
 import type { Random } from '../base/random.ts'
 import type { CacheFeed } from './watch-cache/cache-feed.ts'
 import { storagePrefix } from './watch-cache/storage-key.ts'
+import type { ServiceAddress } from './webhook-client/call-webhook.ts'
 
 export interface ServiceTarget {
   readonly namespace: string
   readonly name: string
-  readonly port: number
-}
-
-export interface ServiceAddress {
-  readonly host: string
   readonly port: number
 }
 
@@ -21,7 +18,8 @@ const SLICES = storagePrefix({ group: 'discovery.k8s.io', plural: 'endpointslice
 
 /**
  * Where a Service can be reached from this process: one of its ready endpoints, or its own address while none is
- * known. The machine of the API server need not route cluster addresses.
+ * known. The machine of the API server need not route cluster addresses. Services and endpoints are written by users of a
+ * namespace, so they lead to other machines only, whatever name they use.
  */
 export async function resolveService(
   feed: CacheFeed,
@@ -31,7 +29,7 @@ export async function resolveService(
   const service = (await feed.cache(SERVICES)).get(`${SERVICES}${namespace}/${name}`)?.object as Service | undefined
   const spec = service?.spec
   if (!spec) return undefined
-  if (spec.type === 'ExternalName') return { host: spec.externalName ?? '', port }
+  if (spec.type === 'ExternalName') return elsewhere(spec.externalName ?? '', port)
   const servicePort = spec.ports?.find((one) => one.port === port)
   if (!servicePort) return undefined
   const keyPrefix = `${SLICES}${namespace}/`
@@ -43,8 +41,12 @@ export async function resolveService(
     const target = slice.ports?.find((one) => (one.name ?? '') === (servicePort.name ?? ''))?.port
     if (target === undefined) continue
     for (const { addresses, conditions } of slice.endpoints ?? [])
-      if (conditions?.ready !== false && addresses[0]) found.push({ host: addresses[0], port: target })
+      if (conditions?.ready !== false && ELSEWHERE.allows(addresses[0] ?? ''))
+        found.push({ host: addresses[0]!, port: target, lookup: ELSEWHERE.lookup })
   }
   if (found.length > 0) return found[Math.floor(random.next() * found.length)]
-  return spec.clusterIP && spec.clusterIP !== 'None' && !spec.selector ? { host: spec.clusterIP, port } : undefined
+  return spec.clusterIP && spec.clusterIP !== 'None' && !spec.selector ? elsewhere(spec.clusterIP, port) : undefined
 }
+
+const elsewhere = (host: string, port: number): ServiceAddress | undefined =>
+  ELSEWHERE.allows(host) ? { host, port, lookup: ELSEWHERE.lookup } : undefined

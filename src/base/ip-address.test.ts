@@ -12,6 +12,7 @@ import {
   formatIP,
   formatIPv4,
   formatIPv6,
+  isGlobalUnicast,
   isIPv4Mapped,
   isLinkLocalMulticast,
   isLinkLocalUnicast,
@@ -216,4 +217,42 @@ describe('CIDRs', () => {
       '10.0.0.255',
     ])
   })
+})
+
+describe('isGlobalUnicast', () => {
+  it.each(['10.0.0.1', '172.30.0.2', '192.168.1.1', '100.64.0.1', '8.8.8.8', '240.0.0.1', 'fd00::1', '2001:db8::1'])(
+    'takes %s',
+    (text) => expect(isGlobalUnicast(parseIP(text)!)).toBe(true),
+  )
+  it.each(['::ffff:10.0.0.1', '64:ff9b::808:808', '2002:808:808::1'])('takes %s for the IPv4 address in it', (text) =>
+    expect(isGlobalUnicast(parseIP(text)!)).toBe(true),
+  )
+  it.each([
+    '0.0.0.0',
+    '0.1.2.3',
+    '127.0.0.1',
+    '127.255.255.254',
+    '169.254.169.254',
+    '224.0.0.1',
+    '239.255.255.255',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::7f00:1',
+    'fe80::1',
+    'febf::1',
+    'fec0::1',
+    'ff02::1',
+    'ff0e::1',
+    '::ffff:127.0.0.1',
+    '::ffff:0.0.0.0',
+    '::ffff:169.254.169.254',
+    '::ffff:0:127.0.0.1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b:1::a00:1',
+    '2002:7f00:1::1',
+    '2002:a9fe:a9fe::',
+    '2001::1',
+  ])('refuses %s', (text) => expect(isGlobalUnicast(parseIP(text)!)).toBe(false))
 })

@@ -178,6 +178,34 @@ export const isLinkLocalUnicast = (ip: IPAddress) =>
 export const isLinkLocalMulticast = (ip: IPAddress) =>
   ip.family === 'IPv4' ? ip.value >> 8n === 0xe00000n : (ip.value >> 112n) % 16n === 2n && ip.value >> 120n === 0xffn
 
+/**
+ * Whether packets to it go to one other machine. Not so for this machine itself (also as 0.0.0.0/8), its link, groups and
+ * everyone. Private networks count as global. An IPv4 address inside of an IPv6 one is judged for itself.
+ */
+export function isGlobalUnicast(ip: IPAddress): boolean {
+  const { value } = ip
+  if (ip.family === 'IPv4') {
+    const first = value >> 24n
+    if (first === 0n || (first >= 224n && first < 240n) || value === 0xffffffffn) return false
+    return !isLoopback(ip) && !isLinkLocalUnicast(ip)
+  }
+  const inner = embeddedIPv4(value)
+  if (inner !== undefined) return isGlobalUnicast({ family: 'IPv4', value: inner })
+  const isTeredo = value >> 96n === 0x20010000n
+  const isLocalNat64 = value >> 80n === 0x64ff9b0001n
+  const isSiteLocal = value >> 118n === 0x3fbn
+  const isMulticast = value >> 120n === 0xffn
+  return !isTeredo && !isLocalNat64 && !isSiteLocal && !isMulticast && !isLinkLocalUnicast(ip)
+}
+
+/** Mapped (::ffff:0:0/96), translated (::ffff:0:0:0/96), compatible (::/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16). */
+function embeddedIPv4(value: bigint): bigint | undefined {
+  const prefix = value >> 32n
+  if (prefix === 0xffffn || prefix === 0xffff0000n || prefix === 0n || prefix === 0x64ff9b_0000_0000_0000_0000n)
+    return value & 0xffffffffn
+  return value >> 112n === 0x2002n ? (value >> 80n) & 0xffffffffn : undefined
+}
+
 /** `address` is the one that was written; `first` is it without the host bits. */
 export interface CIDR {
   readonly family: IPFamily

@@ -237,3 +237,17 @@ test('bytes that are no SPDY close the connection', async () => {
 })
 
 const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
+
+test('a peer that sends pings and never reads the answers is cut off', async () => {
+  const [near, far] = await socketPair()
+  const session = spdyConnection(far, { role: 'server', onStream: () => true })
+  near.pause()
+  near.on('error', () => {})
+  const pings = Buffer.concat(Array.from({ length: 5000 }, () => controlFrame(FrameType.PING, 0, 1)))
+  const send = () => {
+    if (!near.destroyed) near.write(pings, send)
+  }
+  send()
+  await session.closed
+  expect(far.destroyed).toBe(true)
+})

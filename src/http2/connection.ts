@@ -1,11 +1,13 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import { Allowance } from './allowance.ts'
+import { ConnectionWatch } from './connection-watch.ts'
+import { wholeAnswer } from './data-frames.ts'
 import * as h2 from './frames.ts'
 import { HeaderBlocks, MAX_HEADER_LIST_BYTES } from './header-blocks.ts'
 import { answerHeaders } from './header-encoder.ts'
 import { Output } from './output.ts'
-import { requestHead } from './request-head.ts'
+import { areTrailers, requestHead } from './request-head.ts'
 import { Http2Stream } from './stream.ts'
 import { UnfinishedRequests } from './unfinished-requests.ts'
 
@@ -44,6 +46,7 @@ const GREETING = Buffer.concat([
   ]),
   h2.numbersFrame(h2.WINDOW_UPDATE, 0, CONNECTION_WINDOW - DEFAULT_WINDOW),
 ])
+const PING = h2.frame(h2.PING, 0, 0, Buffer.alloc(8))
 const SETTINGS_ACK = h2.frame(h2.SETTINGS, h2.ACK, 0, Buffer.alloc(0))
 
 /** The server's side of an HTTP/2 connection (RFC 9113): reads frames, keeps the streams, shares out what may be sent. */
@@ -71,6 +74,8 @@ export class Http2Connection {
   #sendWindow = DEFAULT_WINDOW
   #receiveWindow = CONNECTION_WINDOW
   #consumed = 0
+  #reads = 0
+  readonly #watch = new ConnectionWatch()
 
   constructor(socket: TLSSocket, clock: Clock, onRequest: (stream: Http2Stream) => void) {
     this.socket = socket
@@ -177,6 +182,7 @@ export class Http2Connection {
 
   #read(chunk: Buffer): void {
     if (this.#isOver) return
+    this.#reads++
     try {
       this.#frames.read(this.#preface.length < PREFACE.length ? this.#afterPreface(chunk) : chunk)
       if (this.#waiting.size > 0) this.#sendWaitingSoon()
@@ -251,7 +257,7 @@ export class Http2Connection {
   #headersReceived(id: number, fields: string[], isLast: boolean): void {
     const open = this.#streams.get(id)
     if (open) {
-      if (!isLast) throw new h2.StreamError(id, h2.PROTOCOL_ERROR, 'trailers are the end')
+      if (!isLast || !areTrailers(fields)) throw new h2.StreamError(id, h2.PROTOCOL_ERROR, 'malformed trailers')
       open.endReceived()
       return
     }
@@ -265,8 +271,8 @@ export class Http2Connection {
       throw new h2.StreamError(id, h2.REFUSED_STREAM, 'too many streams')
     const head = requestHead(fields)
     if (!head) throw new h2.StreamError(id, h2.PROTOCOL_ERROR, 'malformed headers')
-    if (head.expect === '100-continue' && !isLast) this.sendHead(id, 100, {}, undefined, false)
     const stream = new Http2Stream(this, id, head, isLast)
+    if (head.expect === '100-continue' && !isLast) this.sendHead(id, 100, {}, undefined, false)
     this.#streams.set(id, stream)
     this.#onRequest(stream)
   }
@@ -357,6 +363,19 @@ export class Http2Connection {
     if (!this.#idleTalk.take()) throw new h2.ConnectionError(h2.ENHANCE_YOUR_CALM, 'too much idle talk')
   }
 
+  /** Called every LOOK_MS: ends a connection that is not used, and streams that do not get on. */
+  look(): void {
+    for (const stream of [...this.#streams.values()]) stream.look()
+    const verdict = this.#watch.look({
+      streams: this.#streams.size,
+      lastStream: this.#lastId,
+      reads: this.#reads,
+      isUnfinished: this.#headers.isUnfinished || !this.#hasSettings,
+    })
+    if (verdict === 'ping') this.#output.push(PING)
+    else if (verdict !== 'keep') this.close({ code: h2.NO_ERROR, message: `the connection is ${verdict}` })
+  }
+
   /** Tells the client to go, and why; what it still asks for is not answered. */
   close({ code, message }: Pick<h2.ConnectionError, 'code' | 'message'> = SHUTDOWN): void {
     this.#isOver = true
@@ -375,14 +394,4 @@ export class Http2Connection {
     this.#unfinished.clear()
     for (const stream of [...this.#streams.values()]) stream.closed()
   }
-}
-
-/** Head and body of an answer in one buffer: most answers are small. */
-function wholeAnswer(id: number, block: Buffer, body: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(2 * h2.FRAME_HEADER_BYTES + block.length + body.length)
-  let at = h2.writeFrameHeader(bytes, 0, block.length, h2.HEADERS, h2.END_HEADERS, id)
-  at += block.copy(bytes, at)
-  at = h2.writeFrameHeader(bytes, at, body.length, h2.DATA, h2.END_STREAM, id)
-  body.copy(bytes, at)
-  return bytes
 }

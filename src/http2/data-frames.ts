@@ -1,4 +1,4 @@
-import { DATA, END_STREAM, FRAME_HEADER_BYTES, writeFrameHeader } from './frames.ts'
+import { DATA, END_HEADERS, END_STREAM, FRAME_HEADER_BYTES, HEADERS, writeFrameHeader } from './frames.ts'
 
 /** Up to this size bytes are copied between the heads of their frames: cheaper than a buffer of its own for each head. */
 export const COPIED_BYTES = 32 * 1024
@@ -17,6 +17,16 @@ export function dataFrames(id: number, bytes: Buffer, isLast: boolean, maxFrame:
     from += size
   } while (from < length)
   return frames
+}
+
+/** Head and body of an answer in one buffer: most answers are small. */
+export function wholeAnswer(id: number, block: Buffer, body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(2 * FRAME_HEADER_BYTES + block.length + body.length)
+  let at = writeFrameHeader(bytes, 0, block.length, HEADERS, END_HEADERS, id)
+  at += block.copy(bytes, at)
+  at = writeFrameHeader(bytes, at, body.length, DATA, END_STREAM, id)
+  body.copy(bytes, at)
+  return bytes
 }
 
 /** What was framed last, by stream. Watchers of the same objects are sent the same bytes, one after the other. */

@@ -141,6 +141,19 @@ describe('the rules of RFC 9113', () => {
       'stream 1: 1',
       wait,
     ],
+    [
+      'a body longer than announced, before it ends',
+      [HELLO, headers(1, [...GET, ...field('content-length', '3')], OPEN), data(1, Buffer.alloc(4))],
+      'stream 1: 1',
+      wait,
+    ],
+    ['no body where one is announced', [HELLO, headers(1, [...GET, ...field('content-length', '3')])], 'stream 1: 1'],
+    [
+      'trailers with a length',
+      [HELLO, headers(1, GET, OPEN), headers(1, field('content-length', '3'))],
+      'stream 1: 1',
+      wait,
+    ],
     ['no path', [HELLO, headers(1, [0x82, 0x87])], 'stream 1: 1'],
     ['two methods', [HELLO, headers(1, [0x82, ...GET])], 'stream 1: 1'],
     ['an unknown pseudo-header', [HELLO, headers(1, [...GET, ...field(':nope', 'x')])], 'stream 1: 1'],
@@ -182,6 +195,25 @@ describe('the rules of RFC 9113', () => {
     const full = Array(65).fill(data(1, Buffer.alloc(16_384)))
     expect(await outcome([HELLO, headers(1, GET, OPEN), ...full], wait)).toBe('stream 1: 3')
   })
+})
+
+it('hands on no byte beyond the announced length, and breaks the body off', async () => {
+  const read: string[] = []
+  await outcome(
+    [
+      HELLO,
+      headers(1, [...GET, ...field('content-length', '3')], OPEN),
+      data(1, Buffer.from('ab')),
+      data(1, Buffer.from('cd')),
+    ],
+    (stream) =>
+      stream.read({
+        data: (chunk) => read.push(String(chunk)),
+        end: () => read.push('end'),
+        broken: () => read.push('broken'),
+      }),
+  )
+  expect(read).toEqual(['ab', 'broken'])
 })
 
 it('whatever comes, the connection is served or ended', async () => {

@@ -18,6 +18,10 @@ interface Waiting {
 /** A client whose window is this large is told to go on when half of it was used. */
 const REFILL_SHARE = 0.5
 const MAX_WINDOW = 2 ** 31 - 1
+/** An answer that was written to its end, and of which a client took nothing for so many looks, is given up. */
+const MAX_UNREAD_LOOKS = 4
+/** A body of which nothing came for so many looks, before an answer began, is given up. */
+const MAX_UNSENT_LOOKS = 20
 /** What one stream sends before the next of its connection has its turn. */
 const BYTES_PER_TURN = 64 * 1024
 
@@ -26,6 +30,8 @@ export class Http2Stream {
   readonly id: number
   readonly headers: IncomingHttpHeaders
   readonly connection: Http2Connection
+  /** How long the body will be; undefined if only its end tells. A body of any other length breaks the stream. */
+  readonly bodyLength: number | undefined
   /** Nothing can be sent any more. */
   destroyed = false
   headersSent = false
@@ -46,6 +52,10 @@ export class Http2Stream {
   /** Consumed and not yet told. */
   #used = 0
   #received = 0
+  #looks = 0
+  #progress = 0
+  /** The body's length by its `content-length`; Infinity without one. */
+  readonly #announced: number
 
   constructor(connection: Http2Connection, id: number, headers: IncomingHttpHeaders, hasEnded: boolean) {
     this.connection = connection
@@ -54,6 +64,10 @@ export class Http2Stream {
     this.#hasEnded = hasEnded
     this.#sendWindow = connection.initialSendWindow
     this.#receiveWindow = connection.initialReceiveWindow
+    const announced = headers['content-length']
+    this.#announced = announced === undefined ? Number.POSITIVE_INFINITY : Number(announced)
+    this.bodyLength = hasEnded ? 0 : announced === undefined ? undefined : this.#announced
+    if (hasEnded && announced !== undefined) this.#checkWhole()
   }
 
   once(_event: 'close', listener: () => void): void {
@@ -148,6 +162,15 @@ export class Http2Stream {
     return hasSent
   }
 
+  /** Taken every LOOK_MS: breaks off where the client neither sends nor reads. Those who only listen are left alone. */
+  look(): void {
+    const progress = this.#received - this.writableLength
+    const isStuck = progress === this.#progress && (this.writableEnded || !(this.#hasEnded || this.headersSent))
+    this.#progress = progress
+    this.#looks = isStuck ? this.#looks + 1 : 0
+    if (this.#looks >= (this.writableEnded ? MAX_UNREAD_LOOKS : MAX_UNSENT_LOOKS)) this.destroy()
+  }
+
   /** `frameBytes` counts the padding too. */
   dataReceived(payload: Buffer, frameBytes: number, isLast: boolean): void {
     this.#owed += frameBytes
@@ -157,6 +180,8 @@ export class Http2Stream {
     // Padding is read as soon as it is here.
     if (frameBytes > payload.length) this.consumed(frameBytes - payload.length)
     this.#received += payload.length
+    // Before anything else sees the bytes: they may be on their way to another server.
+    if (this.#received > this.#announced) throw new StreamError(this.id, PROTOCOL_ERROR, 'more data than announced')
     if (payload.length > 0) {
       if (this.#reader) this.#reader.data(payload)
       else this.#unread.push(payload)
@@ -166,9 +191,7 @@ export class Http2Stream {
 
   endReceived(): void {
     if (this.#hasEnded) throw new StreamError(this.id, STREAM_CLOSED, 'an end after the end')
-    const announced = this.headers['content-length']
-    if (announced !== undefined && Number(announced) !== this.#received)
-      throw new StreamError(this.id, PROTOCOL_ERROR, 'not as long as announced')
+    this.#checkWhole()
     this.#hasEnded = true
     this.#reader?.end()
   }
@@ -194,6 +217,11 @@ export class Http2Stream {
       for (const { done } of queue) done?.(new Error('the client is gone'))
       for (const listener of this.#closeListeners) listener()
     })
+  }
+
+  #checkWhole(): void {
+    if (this.#received < this.#announced && this.#announced !== Number.POSITIVE_INFINITY)
+      throw new StreamError(this.id, PROTOCOL_ERROR, 'less data than announced')
   }
 
   #canSend(bytes: number): boolean {

@@ -32,6 +32,8 @@ beforeAll(async () => {
   })
   server = await SecureServer.start({
     frontProxy: async () => frontProxy,
+    resolveService: async ({ name, port: wanted }) =>
+      name === 'api' ? { host: 'localhost', port: wanted } : undefined,
     rootCertificate: async () => ca.cert,
   })
   const tls = { ...certificates.server, clientCa: ca.cert }

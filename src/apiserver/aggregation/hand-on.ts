@@ -1,9 +1,10 @@
-import type { Readable } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
 import { ApiError, serviceUnavailable } from '../../api/meta/api-error.ts'
 import { DeadlineError, deadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Exchange } from '../http/exchange.ts'
+import { bodyToHandOn, type Exchange } from '../http/exchange.ts'
 import type { UserInfo } from '../identity.ts'
+import { carryAnswer } from '../proxy/carry-answer.ts'
 import { forwardedHeaders, returnedHeaders } from '../proxy/headers.ts'
 import { relayUpgrade } from '../proxy/relay-upgrade.ts'
 import type { RemoteService } from './remote-service.ts'
@@ -33,8 +34,7 @@ async function handOnRequest(
   clock: Clock,
 ): Promise<void> {
   const headers = { ...forwardedHeaders(exchange, false), ...identityHeaders(user), host: client.host }
-  const body = hasBody(exchange) ? exchange.body : undefined
-  if (!body) exchange.body.resume()
+  const body = bodyToHandOn(exchange)
   const limit = deadline(clock, ANSWER_TIMEOUT_MS)
   const gone = exchange.signal
   const stop = new AbortController()
@@ -46,8 +46,16 @@ async function handOnRequest(
     limit[Symbol.dispose]()
   })
   exchange.whenStarted?.()
-  const out = exchange.relay(response.statusCode ?? 502, returnedHeaders(response))
-  await finished(response.pipe(out), response)
+  refuseRedirect(response)
+  await carryAnswer(response, exchange.relay(response.statusCode ?? 502, returnedHeaders(response)))
+}
+
+/** Clients would follow it with their credentials (CVE-2022-3172). */
+function refuseRedirect(response: IncomingMessage): void {
+  const { statusCode = 0, headers } = response
+  if (statusCode < 300 || statusCode > 399 || !headers.location) return
+  response.destroy()
+  throw new ApiError(502, 'InternalError', 'the backend attempted to redirect this request, which is not permitted')
 }
 
 function handOnConnection({ client }: RemoteService, exchange: Exchange, user: UserInfo, clock: Clock): Promise<void> {
@@ -69,20 +77,3 @@ export function identityHeaders(user: UserInfo): Record<string, string | string[
 
 /** Header values hold bytes; names of users may be any text. */
 const headerText = (text: string) => Buffer.from(text.replaceAll(/[\r\n\0]/g, '')).toString('latin1')
-
-function hasBody({ method, headers }: Exchange): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  return headers['content-length'] !== '0' && (headers['content-length'] !== undefined || method !== 'DELETE')
-}
-
-/** What goes wrong half way breaks the answer off, so that nobody takes it for a whole one. */
-function finished(out: NodeJS.WritableStream & { destroy(): void }, source: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    out.on('close', () => {
-      source.destroy()
-      resolve()
-    })
-    source.on('error', () => out.destroy())
-    source.on('aborted', () => out.destroy())
-  })
-}

@@ -1,11 +1,12 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { APIServiceSpec } from '../../api/generated/apiregistration-v1.ts'
 import { deadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { ResolveService } from '../webhook-client/call-webhook.ts'
+import { type OutgoingRequest, sendRequest } from '../proxy/send-request.ts'
+import type { ResolveService, ServiceAddress } from '../webhook-client/call-webhook.ts'
 
 /** The certificate by which this server shows that it speaks for users. */
 export interface ProxyCertificate {
@@ -19,21 +20,16 @@ export interface RemoteContext {
   readonly proxyCertificate: () => Promise<ProxyCertificate | undefined>
 }
 
-export interface RemoteRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string | string[]>>
-  readonly body?: Readable
-}
-
 export interface RemoteAnswer {
   readonly status: number
   readonly etag: string
   readonly text: string
 }
 
-/** More than any honest answer to a question of our own. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** Discovery and OpenAPI documents of one server are smaller. They are parsed in one piece, which holds up others. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Doing these twice does no harm. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 const IDLE_MS = 90_000
 
 /** Connections to one extension API server. They are kept, and made by what its APIService says. */
@@ -59,30 +55,18 @@ export class RemoteClient implements Disposable {
   }
 
   /** Hands a request on and resolves with the beginning of the answer. */
-  async send(asked: RemoteRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { method, path, headers, body } = asked
+  async send(asked: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const [agent, address] = await Promise.all([this.#keptConnections(), this.#address()])
-    const attempt = () =>
-      new Promise<IncomingMessage>((resolve, reject) => {
-        const request: ClientRequest = httpsRequest({
-          agent,
-          ...address,
-          method,
-          path,
-          headers,
-          setHost: false,
-          signal,
-        })
-        request.on('response', resolve)
-        request.on('error', (error) => reject(Object.assign(error, { reused: request.reusedSocket })))
-        if (body) body.pipe(request)
-        else request.end()
-      })
+    const attempt = async () => {
+      const open = (options: RequestOptions) => httpsRequest({ ...options, ...address, agent })
+      return (await sendRequest(open, asked, signal)).response
+    }
     try {
       return await attempt()
     } catch (error) {
       // The server may have closed a kept connection just now: then nothing has happened yet.
-      if (!(error as { reused?: boolean }).reused || body || signal.aborted || this.#isOver) throw error
+      const isStale = (error as { reused?: boolean }).reused && REPEATABLE.has(asked.method)
+      if (!isStale || asked.body || signal.aborted || this.#isOver) throw error
       return attempt()
     }
   }
@@ -136,10 +120,10 @@ export class RemoteClient implements Disposable {
     }
   }
 
-  async #address(): Promise<{ host: string; port: number }> {
+  async #address(): Promise<ServiceAddress> {
     const { name = '', namespace = '', port = 443 } = this.#spec.service ?? {}
     const found = await this.#context.resolve({ namespace, name, port })
     if (!found) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`)
-    return { host: found.host, port: found.port }
+    return found
   }
 }

@@ -39,6 +39,10 @@ export class AuditedExchange implements Exchange {
     return this.#inner.status
   }
 
+  get bodyLength(): number | undefined {
+    return this.#inner.bodyLength
+  }
+
   get body(): Readable {
     return this.#inner.body
   }

@@ -1,4 +1,6 @@
 import { unauthorized } from '../../api/meta/api-error.ts'
+import { certificateExpiry } from '../../base/certificate-expiry.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { ANONYMOUS, type UserInfo } from '../identity.ts'
 import { type IsUserCertificate, userOfCertificate } from './client-certificate.ts'
@@ -13,6 +15,7 @@ export interface Authenticator {
 }
 
 export interface AuthenticatorParts {
+  readonly clock: Pick<Clock, 'now'>
   readonly requestHeader?: RequestHeaderAuthenticator
   /** Set where the TLS layer believes more authorities than those of users. */
   readonly isUserCertificate?: IsUserCertificate
@@ -26,7 +29,7 @@ export interface AuthenticatorParts {
 const BEARER = /^bearer +(\S+) *$/i
 
 export function authenticatorOf(parts: AuthenticatorParts): Authenticator {
-  const { requestHeader, isUserCertificate, tokens, serverAudiences, anonymous } = parts
+  const { clock, requestHeader, isUserCertificate, tokens, serverAudiences, anonymous } = parts
   const [first, ...others] = tokens
   const later = async (from: readonly TokenAuthenticator[], token: string): Promise<UserInfo> => {
     const found = await firstToKnow(from, token, serverAudiences).catch(refuse)
@@ -47,13 +50,14 @@ export function authenticatorOf(parts: AuthenticatorParts): Authenticator {
     authenticate(exchange) {
       const { socket, headers, url } = exchange
       const user = requestHeader?.(socket, headers) ?? userOfCertificate(socket, isUserCertificate)
-      if (user) return user
+      // At each request: a connection may stay open for longer than its certificate is valid.
+      if (user && clock.now() < certificateExpiry(socket)) return user
       const { authorization } = headers
       if (authorization !== undefined) {
         const token = BEARER.exec(authorization)?.[1]
         if (token !== undefined) return byToken(token)
       }
-      if (authorization === undefined && anonymous(pathOf(url))) return ANONYMOUS
+      if (!user && authorization === undefined && anonymous(pathOf(url))) return ANONYMOUS
       throw unauthorized()
     },
     authenticateToken: (token, audiences = serverAudiences) => firstToKnow(tokens, token, audiences),

@@ -64,6 +64,7 @@ export async function startAuthentication(
   const { audiences } = serviceAccounts
   const configured = await configuredWays(context, options, serviceAccounts)
   const parts = {
+    clock,
     ...(options.requestHeader && { requestHeader: requestHeaderAuthenticator(options.requestHeader) }),
     tokens: [
       serviceAccounts,

@@ -28,6 +28,8 @@ it.each<[string, string, string, string, number]>([
   ['a watch from a version', 'watch', LIST, 'watch=1&resourceVersion=17', 1],
   ['a watch from now', 'watch', LIST, 'watch=1', 5],
   ['a watch from any version', 'watch', LIST, 'resourceVersion=0&watch=1', 5],
+  ['a watch that lists, in other words', 'watch', LIST, 'resourceVersion=17&sendInitialEvents=True', 5],
+  ['a page, in other words', 'list', LIST, '%6cimit=200', 2],
   ['a watch that lists', 'watch', LIST, 'resourceVersion=17&sendInitialEvents=true&watch=1', 5],
 ])('%s', (_, verb, path, query, seats) => {
   expect(seatsOf(verb, parsePath(path) as ResourceInfo, Query.parse(query), sizes)).toBe(seats)

@@ -1,11 +1,5 @@
 import type { Kind, Verb } from '../../api/kind.ts'
-import {
-  ApiError,
-  badRequest,
-  methodNotSupported,
-  pathNotFound,
-  unsupportedMediaType,
-} from '../../api/meta/api-error.ts'
+import { ApiError, methodNotSupported, pathNotFound, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
@@ -67,22 +61,11 @@ export function handleResource(context: NetworkContext, request: ApiRequest, inf
   return serveWrite(context, exchange, asked, view, info, verb)
 }
 
-const VERBS: ReadonlySet<string> = new Set<Verb>([
-  'get',
-  'list',
-  'watch',
-  'create',
-  'update',
-  'patch',
-  'delete',
-  'deletecollection',
-])
-
-/** OPTIONS is meant for the server behind a proxy, and goes there as a read. */
+/** A method without a verb is for a server behind a proxy only; OPTIONS goes there as a read. */
 function handledVerb({ verb, method }: ApiRequest, info: ResourceInfo): Verb {
-  if (verb === 'options' && info.subresource === 'proxy') return 'get'
-  if (!VERBS.has(verb)) throw methodNotSupported({ group: info.group, resource: info.resource }, method)
-  return verb as Verb
+  if (verb !== '') return verb as Verb
+  if (method === 'OPTIONS' && info.subresource === 'proxy') return 'get'
+  throw methodNotSupported({ group: info.group, resource: info.resource }, method)
 }
 
 function annotator({ audit }: ApiRequest): ResourceRequest['annotate'] {
@@ -93,6 +76,7 @@ function annotator({ audit }: ApiRequest): ResourceRequest['annotate'] {
 function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
   const ref = { group: kind.group, resource: kind.plural }
   if (!kind.namespaced && info.namespace !== '') throw pathNotFound()
+  if (info.watchPath && (verb !== 'watch' || info.subresource !== '')) throw pathNotFound()
   if (info.subresource !== '' && !kind.subresources[info.subresource]) throw pathNotFound()
   if (info.rest !== '' && kind.subresources[info.subresource]?.type !== 'action') throw pathNotFound()
   const isAll = kind.namespaced && info.namespace === ''
@@ -101,7 +85,6 @@ function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
   if (needsName && info.name === '') throw methodNotSupported(ref, verb)
   if (verb === 'create' && info.subresource === '' && (info.name !== '' || isAll)) throw methodNotSupported(ref, verb)
   if (verb === 'deletecollection' && isAll) throw methodNotSupported(ref, verb)
-  if (info.name === '.' || info.name === '..') throw badRequest(`the name ${JSON.stringify(info.name)} is not valid`)
 }
 
 /** Most reads are answered from a cache without waiting for anything, so nothing here waits unless it must. */

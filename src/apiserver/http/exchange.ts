@@ -29,6 +29,8 @@ export interface Exchange {
   open(status: number, headers: ResponseHeaders): ResponseStream
   /** The body as it comes, for those who hand it on. */
   readonly body: Readable
+  /** How long the body will be: 0 without one, undefined if only its end tells. A body of another length breaks off. */
+  readonly bodyLength: number | undefined
   /** Begins an answer that is handed on from elsewhere; who writes waits for the client. */
   relay(status: number, headers: ResponseHeaders): Writable
   /** Set if the client wants to go on with another protocol; taken over, the connection is the caller's. */
@@ -50,3 +52,10 @@ export const partsOf = (body: Buffer | readonly Buffer[]): readonly Buffer[] =>
   Array.isArray(body) ? body : [body as Buffer]
 
 export const lengthOf = (parts: readonly Buffer[]) => parts.reduce((sum, part) => sum + part.length, 0)
+
+/** The body to hand on with a request, if it has one. What is not handed on is read and dropped. */
+export function bodyToHandOn(exchange: Exchange): { stream: Readable; length: number | undefined } | undefined {
+  if (exchange.bodyLength !== 0) return { stream: exchange.body, length: exchange.bodyLength }
+  exchange.body.resume()
+  return undefined
+}

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http2'
 import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
+import { bodyLengthOf, type Refusal } from '../../base/http-request.ts'
 import type { Upgrade } from '../../client/remote-command.ts'
 import type { BodyReader } from '../../http2/stream.ts'
 import { addHeaders, type Exchange, lengthOf, partsOf, type ResponseHeaders, type ResponseStream } from './exchange.ts'
@@ -17,6 +18,7 @@ export class Http1Exchange implements Exchange {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  readonly bodyLength: number | undefined
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #clock: Clock
@@ -35,6 +37,7 @@ export class Http1Exchange implements Exchange {
     this.method = request.method!
     this.url = request.url!
     this.headers = request.headers
+    this.bodyLength = bodyLengthOf(request)
     response.on('error', ignore)
   }
 
@@ -79,25 +82,41 @@ export class Http1Exchange implements Exchange {
   }
 
   relay(status: number, headers: ResponseHeaders): Writable {
+    // Only at the end it is known whether the body was read. The rest of it would be taken for the next request.
+    this.#response.once('finish', () => {
+      if (!this.#request.complete) this.socket.destroySoon()
+    })
     this.open(status, headers)
     return this.#response
   }
+}
+
+/** The answer to a request for another protocol, which Node leaves to us. */
+export function upgradeResponse(request: IncomingMessage, socket: TLSSocket): ServerResponse {
+  const response = new ServerResponse(request)
+  response.assignSocket(socket)
+  response.shouldKeepAlive = false
+  response.on('finish', () => socket.end())
+  return response
 }
 
 /** A request for another protocol. As long as nobody takes it over it is answered like any other, and closed. */
 export function upgradeExchange(request: IncomingMessage, socket: TLSSocket, head: Buffer, clock: Clock): Exchange {
   // Such connections may be silent for hours; one whose client vanished shall not stay for ever.
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
-  const response = new ServerResponse(request)
-  response.assignSocket(socket)
-  response.shouldKeepAlive = false
-  response.on('finish', () => socket.end())
+  const response = upgradeResponse(request, socket)
   const exchange: Http1Exchange = new Http1Exchange(request, response, clock, () => {
     response.detachSocket(socket)
     exchange.status = 101
     return { request, socket, head }
   })
   return exchange
+}
+
+/** Answers a request that nothing is to read any further, and closes its connection. */
+export function refuse(response: ServerResponse, { status, message }: Refusal): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(message)
 }
 
 /** Errors of a stream mean that the client is gone; `close` follows and is what we act on. */

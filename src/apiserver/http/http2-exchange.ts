@@ -75,6 +75,10 @@ export class Http2Exchange implements Exchange {
     return responseStream(this.#stream, this.#stream.connection)
   }
 
+  get bodyLength(): number | undefined {
+    return this.#stream.bodyLength
+  }
+
   get body(): Readable {
     this.#body ??= new BodyStream(this.#stream)
     return this.#body

@@ -3,10 +3,13 @@ import { createServer, type Server } from 'node:https'
 import { type AddressInfo, createServer as createDoor, type Server as Door, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
+import { bodyLengthOf, refusalOf } from '../../base/http-request.ts'
+import { HTTP1_TIMEOUTS, SERVER_TLS } from '../../base/server-tls.ts'
 import { Http2Connection } from '../../http2/connection.ts'
 import type { Exchange } from './exchange.ts'
-import { Http1Exchange, upgradeExchange } from './http1-exchange.ts'
+import { Http1Exchange, refuse, upgradeExchange, upgradeResponse } from './http1-exchange.ts'
 import { Http2Exchange } from './http2-exchange.ts'
+import { OpenConnections } from './open-connections.ts'
 import { Turns } from './turns.ts'
 
 export interface TlsOptions {
@@ -56,7 +59,7 @@ export async function listen(
 ): Promise<Listener> {
   const turns = new Turns(REQUESTS_PER_TURN)
   const sockets = new Set<Socket>()
-  const connections = new Set<Http2Connection>()
+  const connections = new OpenConnections(clock)
   let certificate: Pick<TlsOptions, 'key' | 'cert'> = tls
   let secure: Server | undefined
   const door = createDoor(SOCKET_OPTIONS)
@@ -78,7 +81,7 @@ export async function listen(
     },
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => (secure ?? door).close(() => resolve()))
-      for (const connection of connections) connection.close()
+      connections.close()
       // Next, what was just said is on its way.
       setImmediate(() => {
         for (const socket of sockets) socket.destroy()
@@ -89,7 +92,7 @@ export async function listen(
 }
 
 const trustOf = ({ clientCa, proxyCa }: TlsOptions) =>
-  ({ ca: proxyCa ? [clientCa, proxyCa] : clientCa, minVersion: 'TLSv1.2' }) as const
+  ({ ca: proxyCa ? [clientCa, proxyCa] : clientCa, ...SERVER_TLS }) as const
 
 /**
  * Watches keep connections busy for ever, and somebody may never end the TLS handshake, so closing the server means
@@ -104,6 +107,7 @@ function secureServer(tls: TlsOptions, sockets: Set<Socket>): Server {
     rejectUnauthorized: false,
     ALPNProtocols: ['h2', 'http/1.1'],
     maxHeaderSize: MAX_HEADER_BYTES,
+    ...HTTP1_TIMEOUTS,
     ...SOCKET_OPTIONS,
   })
   server.on('connection', (socket: Socket) => {
@@ -117,18 +121,25 @@ function secureServer(tls: TlsOptions, sockets: Set<Socket>): Server {
 
 function serveHttp1(server: Server, turns: Turns<object>, clock: Clock, onRequest: OnRequest): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const refusal = refusalOf(request)
+    if (refusal) return refuse(response, refusal)
     const exchange = new Http1Exchange(request, response, clock)
     turns.take(request.socket, () => onRequest(exchange))
   })
   server.on('upgrade', (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
+    // Node takes what follows the head for the other protocol, so a body would be handed on as that.
+    const refusal = refusalOf(request) ?? (bodyLengthOf(request) === 0 ? undefined : BODY_BEFORE_UPGRADE)
+    if (refusal) return refuse(upgradeResponse(request, socket), refusal)
     onRequest(upgradeExchange(request, socket, head, clock))
   })
 }
 
+const BODY_BEFORE_UPGRADE = { status: 400, message: 'a request with a body cannot switch protocols' }
+
 /** Takes the connections that speak HTTP/2 from Node's server, which knows HTTP/1.1 only. */
 function serveHttp2(
   server: Server,
-  connections: Set<Http2Connection>,
+  connections: OpenConnections,
   turns: Turns<object>,
   clock: Clock,
   onRequest: OnRequest,
@@ -138,6 +149,7 @@ function serveHttp2(
   server.on('secureConnection', (socket: TLSSocket) => {
     socket.on('error', () => socket.destroy())
     if (socket.alpnProtocol !== 'h2') {
+      connections.add(socket, undefined)
       for (const serve of others) serve.call(server, socket)
       return
     }
@@ -145,8 +157,7 @@ function serveHttp2(
       const exchange = new Http2Exchange(stream, clock)
       turns.take(connection, () => onRequest(exchange))
     })
-    connections.add(connection)
-    socket.on('close', () => connections.delete(connection))
+    connections.add(socket, connection)
   })
 }
 

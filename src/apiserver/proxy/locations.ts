@@ -7,12 +7,12 @@ import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { serviceKind } from '../../api/kinds/core/service/kind.ts'
 import { ApiError, badRequest, serviceUnavailable } from '../../api/meta/api-error.ts'
 import { LABEL } from '../../api/meta/well-known.ts'
-import { isLinkLocalUnicast, isLoopback, parseIP } from '../../base/ip-address.ts'
+import { isGlobalUnicast, parseIP } from '../../base/ip-address.ts'
 import { kubeletAddress } from '../kubelet-connector.ts'
 import { storagePrefix } from '../watch-cache/storage-key.ts'
 import type { Backend } from './backend.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
-import { type ConnectRequest, find, type ProxyContext } from './proxy-context.ts'
+import { type ConnectRequest, find, mayCreate, type ProxyContext } from './proxy-context.ts'
 
 /** Finds whom `.../proxy` leads to. */
 export type Location = (context: ProxyContext, request: ConnectRequest) => Promise<Backend>
@@ -82,6 +82,8 @@ async function readyEndpoints({ feed }: ProxyContext, namespace: string, service
 
 export const nodeLocation: Location = async (context, request) => {
   const { scheme, name, port } = targetOf('node', request)
+  // A kubelet runs commands for those who switch protocols.
+  if (request.exchange.takeOver) await mayCreate(context, request)
   const node = await find<Node>(context, nodeKind, '', name)
   const address = kubeletAddress(node)
   if (port !== '' && address && Number(port) !== address.port)
@@ -93,7 +95,9 @@ export const nodeLocation: Location = async (context, request) => {
 
 function endpoint(context: ProxyContext, scheme: 'http' | 'https', host: string, port: number): Backend {
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw badRequest(`invalid port "${port}"`)
-  if (!isProxyable(host)) throw badRequest('address not allowed')
+  // Only addresses: a name could stand for the API server's own machine by the time it is dialed.
+  const ip = parseIP(host)
+  if (!ip || !isGlobalUnicast(ip)) throw badRequest('address not allowed')
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return {
     origin: `${scheme}://${authority}`,
@@ -111,10 +115,4 @@ function withTls(socket: Duplex): Promise<Duplex> {
     secure.once('secureConnect', () => resolve(secure))
     secure.once('error', reject)
   })
-}
-
-/** The API server's own machine is not to be reached through it. */
-function isProxyable(host: string): boolean {
-  const ip = parseIP(host)
-  return ip !== undefined && !isLoopback(ip) && !isLinkLocalUnicast(ip)
 }

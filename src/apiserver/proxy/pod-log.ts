@@ -8,10 +8,11 @@ import type { FieldError } from '../../api/meta/field-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
 import { acceptByteStream } from '../../client/byte-stream.ts'
 import { Query } from '../request/query.ts'
-import { askBackend, type BackendAnswer } from './backend.ts'
+import { askBackend } from './backend.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
 import { askedContainer } from './pod-container.ts'
 import { type ConnectHandler, find } from './proxy-context.ts'
+import type { BackendAnswer } from './send-request.ts'
 
 const PODS = { group: '', resource: 'pods' }
 const FLAGS = ['follow', 'previous', 'timestamps'] as const

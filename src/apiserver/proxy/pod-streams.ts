@@ -2,10 +2,9 @@ import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError, badRequest, internalError, methodNotSupported } from '../../api/meta/api-error.ts'
-import { authorize } from '../authorization/authorizer.ts'
 import { kubeletBackend } from './kubelet-backend.ts'
 import { askedContainer } from './pod-container.ts'
-import { type ConnectHandler, type ConnectRequest, find, type ProxyContext } from './proxy-context.ts'
+import { type ConnectHandler, type ConnectRequest, find, mayCreate, type ProxyContext } from './proxy-context.ts'
 import { relayUpgrade } from './relay-upgrade.ts'
 
 const PODS = { group: '', resource: 'pods' }
@@ -40,11 +39,6 @@ async function stream(context: ProxyContext, request: ConnectRequest, pathOf: (p
   } catch (error) {
     throw error instanceof ApiError ? error : internalError(`error dialing backend: ${messageOf(error)}`)
   }
-}
-
-/** WebSocket clients ask with GET; it is the same deed, so the right to read is not enough. */
-async function mayCreate({ authorizer }: ProxyContext, { exchange, info, user }: ConnectRequest): Promise<void> {
-  if (exchange.method === 'GET') await authorize(authorizer, user, { verb: 'create', resource: info })
 }
 
 function place(pod: Pod, { query }: ConnectRequest): string {

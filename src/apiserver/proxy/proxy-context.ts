@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../api/meta/object.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { ConnectAttempt } from '../admission/connect.ts'
-import type { Authorizer } from '../authorization/authorizer.ts'
+import { type Authorizer, authorize } from '../authorization/authorizer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { UserInfo } from '../identity.ts'
 import type { KubeletConnector } from '../kubelet-connector.ts'
@@ -50,4 +50,9 @@ export async function find<T extends KubernetesObject>(
   const found = cache.get(objectKey(prefix, kind.namespaced, namespace, name))
   if (!found) throw objectNotFound({ group: kind.group, resource: kind.plural }, name)
   return found.object as T
+}
+
+/** WebSocket clients ask with GET. It is the same deed as with POST, so the right to read is not enough. */
+export async function mayCreate({ authorizer }: ProxyContext, { exchange, info, user }: ConnectRequest): Promise<void> {
+  if (exchange.method === 'GET') await authorize(authorizer, user, { verb: 'create', resource: info })
 }

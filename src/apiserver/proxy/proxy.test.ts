@@ -8,7 +8,6 @@ import type { ResourceType } from '../../client/transport.ts'
 import { loadCertificates } from '../../cluster/certificates.ts'
 import { splitTarget } from './locations.ts'
 import { ProxyBench } from './proxy.fixture.ts'
-import { rewriteHtml } from './rewrite-html.ts'
 import { rewriteLocation } from './rewrite-location.ts'
 
 const type = (group: string, plural: string, namespaced = true): ResourceType => ({
@@ -248,25 +247,17 @@ test.each([
   ['http://10.0.0.1:80', '/p/'],
 ])('a link to %s is seen as %s', (location, expected) => expect(rewriteLocation(location, place)).toBe(expected))
 
-test.each([
-  ['<a href="/x">/x</a>', '<a href="/p/x">/x</a>'],
-  ["<img alt='/y' src = '/x'>", "<img alt='/y' src = '/p/x'>"],
-  ['<!-- <a href="/x"> -->', '<!-- <a href="/x"> -->'],
-  ['<script src="/s.js">f(\'<a href="/x">\')</script>', '<script src="/p/s.js">f(\'<a href="/x">\')</script>'],
-  ['<a href="https://elsewhere/">', '<a href="https://elsewhere/">'],
-  ['1 < 2 and "/x"', '1 < 2 and "/x"'],
-])('a page %s is seen as %s', (page, expected) => expect(rewriteHtml(page, place)).toBe(expected))
-
-test('a page that is too long goes through as it is', async () => {
+test('of a page that is very long the beginning is rewritten, and the rest goes through as it is', async () => {
   const { status, body } = await bench.fetch(`${PODS}/web/proxy/long-page`)
-  expect(status).toBe(200)
-  expect(body === LONG_PAGE).toBe(true)
+  const rewritten = `"${PODS}/web/proxy/x"`
+  expect([status, body.indexOf('"/x"') > body.lastIndexOf(rewritten)]).toEqual([200, true])
+  expect(body.replaceAll(rewritten, '"/x"') === LONG_PAGE).toBe(true)
 })
 
 test('links of pages lead back through here', async () => {
   const { body, headers } = await bench.fetch(`${PODS}/web/proxy/page`)
   expect(body).toBe(`<a href="${PODS}/web/proxy/rewriteme">test</a>`)
-  expect(headers['content-length']).toBe(String(body.length))
+  expect(headers['content-length']).toBeUndefined()
 })
 
 describe('logs', () => {

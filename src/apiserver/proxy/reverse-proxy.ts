@@ -1,13 +1,14 @@
-import type { Readable } from 'node:stream'
 import { ApiError } from '../../api/meta/api-error.ts'
-import type { Exchange } from '../http/exchange.ts'
-import { askBackend, type Backend, type BackendAnswer } from './backend.ts'
+import { bodyToHandOn, type Exchange } from '../http/exchange.ts'
+import { askBackend, type Backend } from './backend.ts'
+import { carryAnswer } from './carry-answer.ts'
 import { forwardedHeaders, returnedHeaders } from './headers.ts'
 import type { Location } from './locations.ts'
 import type { ConnectHandler, ConnectRequest } from './proxy-context.ts'
 import { relayUpgrade } from './relay-upgrade.ts'
-import { rewrittenPage } from './rewrite-html.ts'
+import { pageRewriters } from './rewrite-html.ts'
 import { type ProxiedPlace, rewriteLocation } from './rewrite-location.ts'
+import type { BackendAnswer } from './send-request.ts'
 
 /** `.../proxy/<path>`: the request goes to a pod, a service or a node as if it had been sent there. */
 export function reverseProxy(locate: Location): ConnectHandler {
@@ -45,9 +46,7 @@ async function relayRequest(exchange: Exchange, backend: Backend, path: string, 
   headers['x-forwarded-uri'] = prefix + path
   headers['x-forwarded-proto'] = 'https'
   if (headers.host) headers['x-forwarded-host'] = headers.host
-  const body = hasBody(exchange) ? exchange.body : undefined
-  if (!body) exchange.body.resume()
-  else if (headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
+  const body = bodyToHandOn(exchange)
   const asked = { method: exchange.method, path, headers, ...(body && { body }) }
   const answer = await askBackend(backend, asked, exchange.signal)
   const hosts = [new URL(backend.origin).host, ...[headers.host ?? []].flat()]
@@ -58,35 +57,13 @@ async function handBack(exchange: Exchange, { response }: BackendAnswer, place: 
   const headers = returnedHeaders(response)
   if (typeof headers.location === 'string') headers.location = rewriteLocation(headers.location, place)
   const status = response.statusCode ?? 502
-  const page = exchange.method === 'HEAD' ? undefined : await rewrittenPage(response, place)
-  if (page) {
+  const through = exchange.method === 'HEAD' ? undefined : pageRewriters(response, place)
+  if (through) {
     delete headers['content-encoding']
-    exchange.send(status, headers, page)
-    return
+    delete headers['content-length']
   }
-  const out = exchange.relay(status, headers)
-  await finished(response.pipe(out), response)
+  await carryAnswer(response, exchange.relay(status, headers), through)
 }
-
-/** What goes wrong half way breaks the answer off, so that nobody takes it for a whole one. */
-function finished(out: NodeJS.WritableStream & { destroy(): void }, source: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    out.on('close', () => {
-      source.destroy()
-      resolve()
-    })
-    source.on('error', () => out.destroy())
-    source.on('aborted', () => out.destroy())
-  })
-}
-
-/** HTTP/2 need not say so beforehand; then the method decides. */
-function hasBody({ method, headers }: Exchange): boolean {
-  if (headers['content-length'] !== undefined) return headers['content-length'] !== '0'
-  return headers['transfer-encoding'] !== undefined || !BODILESS.has(method)
-}
-
-const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 
 function unreachable(exchange: Exchange, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)

@@ -1,53 +1,42 @@
 import type { IncomingMessage } from 'node:http'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { Transform } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { HtmlRewriter } from './html-rewriter.ts'
 import { type ProxiedPlace, rewriteLocation } from './rewrite-location.ts'
 
-const decompress = promisify(gunzip)
+/** Of longer pages only the beginning is rewritten. */
+const MAX_REWRITTEN_BYTES = 8 * 1024 * 1024
+/** A page that inflates to more than this is broken off. */
+const MAX_INFLATED_BYTES = 64 * 1024 * 1024
 
-/** Longer pages go through as they are. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024
-
-/** Comments, what is between the tags of scripts and styles, and all other tags. */
-const PIECES = /<!--[\s\S]*?-->|(<(script|style)\b[^>]*>)([\s\S]*?<\/\2\s*>)|<[a-z][^>]*>/gi
-/** Attributes that hold a link, in whichever tag. */
-const LINKS =
-  /(\s(?:href|src|action|formaction|cite|background|codebase|classid|data|icon|longdesc|manifest|poster|profile|usemap)\s*=\s*)("[^"]*"|'[^']*')/gi
-
-/** Links of a page lead back through the proxy, as its redirects do. */
-export function rewriteHtml(page: string, place: ProxiedPlace): string {
-  const rewritten = (tag: string) =>
-    tag.replace(LINKS, (_, name: string, value: string) => {
-      const quote = value[0]!
-      return name + quote + rewriteLocation(value.slice(1, -1), place) + quote
-    })
-  return page.replace(PIECES, (piece, opening?: string, _name?: string, content?: string) => {
-    if (piece.startsWith('<!--')) return piece
-    return opening === undefined ? rewritten(piece) : rewritten(opening) + content
-  })
+/**
+ * What the body of an answer has to pass so that its links lead back through the proxy, as its redirects do; undefined if
+ * it is no page, or cannot be read. What comes out is not compressed.
+ */
+export function pageRewriters({ headers }: IncomingMessage, place: ProxiedPlace): Transform[] | undefined {
+  const { 'content-type': type = '', 'content-encoding': encoding } = headers
+  if (!/^text\/html\b/i.test(type)) return undefined
+  if (encoding === undefined) return [rewriting(place)]
+  return encoding === 'gzip' ? [createGunzip(), rewriting(place, MAX_INFLATED_BYTES)] : undefined
 }
 
-/** The page of an answer with its links rewritten; undefined if it is none, or cannot be read. */
-export async function rewrittenPage(response: IncomingMessage, place: ProxiedPlace): Promise<Buffer | undefined> {
-  const { 'content-type': type = '', 'content-encoding': encoding, 'content-length': length } = response.headers
-  const isReadable = encoding === undefined || encoding === 'gzip'
-  if (!/^text\/html\b/i.test(type) || !isReadable || Number(length) > MAX_PAGE_BYTES) return undefined
-  const body = await readUpTo(response, MAX_PAGE_BYTES)
-  if (!body) return undefined
-  const page = encoding === 'gzip' ? await decompress(body, { maxOutputLength: MAX_PAGE_BYTES }) : body
-  return Buffer.from(rewriteHtml(page.toString('utf8'), place))
-}
-
-/** The whole body; undefined if it is longer, and then it can still be read from its beginning. */
-async function readUpTo(response: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
+function rewriting(place: ProxiedPlace, limit = Number.POSITIVE_INFINITY): Transform {
+  const rewriter = new HtmlRewriter((link) => rewriteLocation(link, place))
   let size = 0
-  for await (const chunk of response.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size <= limit) continue
-    response.unshift(Buffer.concat(chunks))
-    return undefined
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      size += chunk.length
+      if (size > limit) done(new Error('the page is too large'))
+      else if (size <= MAX_REWRITTEN_BYTES) done(null, rewritten(chunk))
+      else done(null, Buffer.concat([bytesOf(rewriter.end()), chunk]))
+    },
+    flush: (done) => done(null, bytesOf(rewriter.end())),
+  })
+
+  // Markup is ASCII in every encoding that pages use; all other bytes stay what they are.
+  function rewritten(chunk: Buffer): Buffer {
+    return bytesOf(rewriter.write(chunk.toString('latin1')))
   }
-  return Buffer.concat(chunks)
 }
+
+const bytesOf = (text: string) => Buffer.from(text, 'latin1')

@@ -35,10 +35,10 @@ export class Query {
     return this.#values.has(name)
   }
 
-  /** As Go's ParseBool reads it, with anything but a clear "no" standing for yes, like upstream's query decoding. */
+  /** As upstream decodes queries: everything but `0` and `false`, in any case, stands for yes, also an empty value. */
   flag(name: string): boolean {
     const value = this.#values.get(name)
-    return value !== undefined && value !== 'false' && value !== '0'
+    return value !== undefined && value !== '0' && value.toLowerCase() !== 'false'
   }
 
   integer(name: string): number | undefined {

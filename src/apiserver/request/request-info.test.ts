@@ -37,10 +37,26 @@ describe('parsePath', () => {
     (path) => expect(parsePath(path)).toEqual({ isResource: false, path }),
   )
 
-  it.each(['/api/v1/namespaces/a%2Fb/pods', '/api/v1/pods/%zz', '/api/v1/namespaces/a/pods/%00'])(
-    '%s is refused',
-    (path) => {
-      expect(() => parsePath(path)).toThrow(expect.objectContaining({ code: 400 }))
-    },
+  it.each([
+    '/api/v1/namespaces/a%2Fb/pods',
+    '/api/v1/pods/%zz',
+    '/api/v1/namespaces/a/pods/%00',
+    '/api/v1/namespaces//pods',
+    '/api/v1/namespaces/a//pods',
+    '/api/v1/pods//',
+    '/apis/example.com/v1/../../../api/v1/secrets',
+    '/apis/example.com/v1/things/..',
+    '/apis/example.com/v1/things/%2e%2E/secrets',
+    '/apis/example.com/v1/things/a/status/../../secrets',
+    '/api/v1/nodes/n/proxy/../../secrets',
+    '/api/v1/nodes/n/proxy/%2e%2e/%2E./x',
+    '/api/v1/nodes/n/proxy/./x',
+  ])('%s is refused', (path) => {
+    expect(() => parsePath(path)).toThrow(expect.objectContaining({ code: 400 }))
+  })
+
+  it.each(['/api/v1/nodes/n/proxy//a', '/api/v1/nodes/n/proxy/a/...', '/api/v1/nodes/n/proxy/.well-known/%2ea'])(
+    '%s is handed on as it is',
+    (path) => expect(parsePath(path)).toMatchObject({ rest: path.slice('/api/v1/nodes/n/proxy/'.length) }),
   )
 })

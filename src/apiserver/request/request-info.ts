@@ -1,6 +1,6 @@
 import { badRequest } from '../../api/meta/api-error.ts'
 
-/** What a path says, before anybody looked whether such a thing exists. */
+/** What a path says, whether or not such a thing exists. */
 export type RequestInfo = ResourceInfo | PathInfo
 
 export interface ResourceInfo {
@@ -36,9 +36,10 @@ export function parsePath(path: string): RequestInfo {
   const at = watchPath ? start + 1 : start
   const isInside = isInsideNamespace(segments, at)
   const resource = isInside ? at + 2 : at
-  // What follows the subresource is for somebody else to read.
+  // What follows the subresource is for another server to read.
   const end = Math.min(segments.length, resource + 3)
   if (path.includes('%')) for (let i = start; i < end; i++) segments[i] = decodeSegment(segments[i]!)
+  checkSegments(segments, start, end)
   return {
     isResource: true,
     group: isCore ? '' : segments[2]!,
@@ -51,6 +52,25 @@ export function parsePath(path: string): RequestInfo {
     watchPath,
   }
 }
+
+/**
+ * Servers behind this one may resolve dot segments and drop empty ones. What they then serve is not what was authorized
+ * here, so neither is let through.
+ */
+function checkSegments(segments: readonly string[], start: number, end: number): void {
+  for (let i = start; i < segments.length; i++) {
+    const segment = segments[i]!
+    if (segment === '' && i < end && i < segments.length - 1)
+      throw badRequest('the path is not valid: a segment is empty')
+    const first = segment.charCodeAt(0)
+    if ((first === DOT || first === PERCENT) && DOT_SEGMENT.test(segment))
+      throw badRequest(`the path is not valid: ${JSON.stringify(segment)} is not allowed`)
+  }
+}
+
+const DOT = '.'.charCodeAt(0)
+const PERCENT = '%'.charCodeAt(0)
+const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i
 
 /** `namespaces/a/pods` is about pods; `namespaces/a` and `namespaces/a/status` are about the namespace itself. */
 function isInsideNamespace(segments: readonly string[], at: number): boolean {

@@ -11,14 +11,14 @@ const VERBS: Readonly<Record<string, readonly [one: string, all: string] | undef
 }
 
 /**
- * The verb of a request, as RBAC, flow control, audit and the handlers name it. Paths that are not resources, and methods
- * that Kubernetes has no verb for, have the HTTP method in lower case.
+ * The verb of a request, as RBAC, flow control, audit and the handlers name it. For paths that are not resources it is the
+ * HTTP method in lower case. A method that Kubernetes has no verb for has an empty one, which only a rule for all verbs allows.
  */
 export function verbOf(method: string, info: RequestInfo, query: Query): string {
-  const verbs = info.isResource ? VERBS[method] : undefined
-  if (!info.isResource || !verbs) return method.toLowerCase()
+  if (!info.isResource) return method.toLowerCase()
+  const verbs = VERBS[method]
+  if (!verbs) return ''
   const verb = info.name === '' ? verbs[1] : verbs[0]
-  const reads = verb === 'get' || verb === 'list'
-  if (!reads || info.subresource !== '') return verb
-  return info.watchPath || (verb === 'list' && query.flag('watch')) ? 'watch' : verb
+  if (verb === 'list' && query.flag('watch')) return 'watch'
+  return info.watchPath && (verb === 'get' || verb === 'list') ? 'watch' : verb
 }

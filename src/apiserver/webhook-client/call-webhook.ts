@@ -1,11 +1,20 @@
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import type { ServiceReference, WebhookClientConfig } from '../../api/generated/apiextensions-v1.ts'
+import { ELSEWHERE_OR_HERE } from '../../base/allowed-address.ts'
 import { systemClock } from '../../base/clock.ts'
 
 /** Where a Service can be reached from here; undefined if there is none or nothing answers for it. */
 export type ResolveService = (
   service: Required<Pick<ServiceReference, 'namespace' | 'name' | 'port'>>,
-) => Promise<{ readonly host: string; readonly port: number } | undefined>
+) => Promise<ServiceAddress | undefined>
+
+export interface ServiceAddress {
+  readonly host: string
+  readonly port: number
+  /** How the address of a name is found; it refuses what must not be connected to. */
+  readonly lookup?: LookupFunction
+}
 
 /** The webhook was reached and answered with something else than success. */
 export class WebhookStatusError extends Error {
@@ -55,7 +64,10 @@ async function targetOf(
 ): Promise<RequestOptions> {
   if (client?.url) {
     const { hostname, port, pathname, search } = new URL(client.url)
-    return { host: hostname.replace(/^\[|\]$/g, ''), port: port || 443, path: pathname + (search || query) }
+    const host = hostname.replace(/^\[|\]$/g, '')
+    // As upstream, a webhook may run on the API server's own machine.
+    if (!ELSEWHERE_OR_HERE.allows(host)) throw new Error(`${host}: address not allowed`)
+    return { host, port: port || 443, path: pathname + (search || query), lookup: ELSEWHERE_OR_HERE.lookup }
   }
   const { namespace = '', name = '', port = 443, path = '/' } = client?.service ?? {}
   const found = await resolve({ namespace, name, port })

@@ -27,6 +27,8 @@ const REFILL_BYTES = { first: DEFAULT_WINDOW / 2, later: 256 * 1024 }
 const MAX_DATA_BYTES = 64 * 1024
 /** Streams of one connection that may be open at once. */
 const MAX_STREAMS = 4096
+/** Answers to pings and to streams that a peer who does not read may cause. */
+const MAX_UNREAD_ANSWERS = 10_000
 const CONNECTION = 0
 const NOTHING = Buffer.alloc(0)
 
@@ -55,6 +57,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
   #lastId = 0
   #isClosing = false
   #isCorked = false
+  #unreadAnswers = 0
   readonly closed: Promise<void>
 
   constructor(socket: Duplex, options: SessionOptions) {
@@ -64,6 +67,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
     const reader = new FrameReader(this)
     socket.on('data', (chunk: Buffer) => this.#take(reader, chunk))
     socket.on('drain', () => {
+      this.#unreadAnswers = 0
       for (const callback of this.#drained.splice(0)) callback()
     })
     socket.on('error', () => socket.destroy())
@@ -143,7 +147,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
   reset(stream: SpdyStream): void {
     if (!this.#streams.has(stream.id)) return
     const status = this.#unreplied.delete(stream) ? ResetStatus.REFUSED_STREAM : ResetStatus.CANCEL
-    this.#send(controlFrame(FrameType.RST_STREAM, 0, stream.id, status))
+    this.#answer(controlFrame(FrameType.RST_STREAM, 0, stream.id, status))
   }
 
   consumed(stream: SpdyStream, bytes: number): void {
@@ -182,7 +186,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
     if (isTheirs) this.#lastId = streamId
     if (!isTheirs || this.#isClosing || this.#streams.size >= MAX_STREAMS) {
       const status = isTheirs ? ResetStatus.REFUSED_STREAM : ResetStatus.PROTOCOL_ERROR
-      this.#send(controlFrame(FrameType.RST_STREAM, 0, streamId, status))
+      this.#answer(controlFrame(FrameType.RST_STREAM, 0, streamId, status))
       return
     }
     const stream = new SpdyStream(this, streamId, headers, this.#initialWindow)
@@ -212,7 +216,7 @@ export class SpdySession implements FrameHandler, StreamCarrier {
 
   /** Answers to one's own pings have ids of one's own parity. */
   #pinged(body: Buffer): void {
-    if (body.readUInt32BE(0) % 2 !== this.#nextId % 2) this.#send(controlFrame(FrameType.PING, 0, body))
+    if (body.readUInt32BE(0) % 2 !== this.#nextId % 2) this.#answer(controlFrame(FrameType.PING, 0, body))
   }
 
   #leave(): void {
@@ -259,6 +263,11 @@ export class SpdySession implements FrameHandler, StreamCarrier {
     this.#widened.add(streamId)
     const extra = isWide ? 0 : streamId === CONNECTION ? WIDER_BY.connection : WIDER_BY.stream
     this.#send(controlFrame(FrameType.WINDOW_UPDATE, 0, streamId, read + extra))
+  }
+
+  /** A peer that makes us answer and does not read is cut off: what waits for it would fill the memory. */
+  #answer(frame: Buffer): void {
+    if (!this.#send(frame) && ++this.#unreadAnswers > MAX_UNREAD_ANSWERS) this.#socket.destroy()
   }
 
   /** False if the connection takes no more at the moment. What is sent in one go leaves in one piece. */

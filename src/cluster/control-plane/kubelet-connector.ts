@@ -3,6 +3,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import type { Node } from '../../api/generated/core-v1.ts'
 import { type DialKubeletOptions, type KubeletConnector, kubeletAddress } from '../../apiserver/kubelet-connector.ts'
 import { aborted, deadline } from '../../base/abort.ts'
+import { ELSEWHERE_OR_HERE } from '../../base/allowed-address.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ClusterCertificates, KeyPair } from '../certificates.ts'
 import { API_SERVER_KUBELET_CLIENT, issueClientCertificate } from '../identities.ts'
@@ -28,6 +29,9 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
     async dial(node: Node, { insecure = false, signal }: DialKubeletOptions): Promise<Duplex> {
       const address = kubeletAddress(node)
       if (!address) throw new Error(`node ${node.metadata.name} has no address`)
+      // Nodes write their addresses themselves. A kubelet on this machine is usual.
+      const { allows, lookup } = ELSEWHERE_OR_HERE
+      if (!allows(address.host)) throw new Error(`dial ${address.host}: address not allowed`)
       if (!client || clock.now() - issued > RENEW_MS) {
         client = credentials()
         issued = clock.now()
@@ -35,7 +39,14 @@ export function kubeletConnector(certificates: Promise<ClusterCertificates>, clo
       const { ca, pair } = await client
       const key = `${address.host}:${address.port}`
       const session = insecure ? undefined : sessions.get(key)
-      const socket = connect({ ...address, ...pair, ca, rejectUnauthorized: !insecure, ...(session && { session }) })
+      const socket = connect({
+        ...address,
+        lookup,
+        ...pair,
+        ca,
+        rejectUnauthorized: !insecure,
+        ...(session && { session }),
+      })
       socket.setNoDelay(true)
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
       if (!insecure) socket.on('session', (fresh: Buffer) => sessions.set(key, fresh))

@@ -2,25 +2,28 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { TLSSocket } from 'node:tls'
-import { ApiError, forbiddenAccess, internalError, pathNotFound, unauthorized } from '../../api/meta/api-error.ts'
+import {
+  ApiError,
+  badRequest,
+  forbiddenAccess,
+  internalError,
+  pathNotFound,
+  unauthorized,
+} from '../../api/meta/api-error.ts'
 import type { Clock } from '../../base/clock.ts'
+import { bodyLengthOf } from '../../base/http-request.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MetricsRegistry } from '../../base/metrics.ts'
+import { HTTP1_TIMEOUTS, SERVER_TLS } from '../../base/server-tls.ts'
 import type { Machine } from '../node/machine.ts'
 import { cadvisorMetrics, resourceMetrics } from '../stats/prometheus.ts'
 import type { StatsCollector } from '../stats/stats-collector.ts'
 import { statsSummary } from '../stats/summary.ts'
+import { type KubeletUser, rightFor, targetOf, userOf } from './kubelet-request.ts'
 import { sendLogFile } from './log-files.ts'
 import { logOptions } from './log-query.ts'
 import type { PodAccess } from './pod-access.ts'
 import { streamRequest, type UpgradeHandler } from './stream-request.ts'
-
-/** Who asks, by the certificate they showed. */
-export interface KubeletUser {
-  readonly name: string
-  readonly groups: readonly string[]
-}
 
 export interface KubeletAccess {
   readonly user: KubeletUser
@@ -71,6 +74,8 @@ export class KubeletServer implements AsyncDisposable {
       requestCert: true,
       rejectUnauthorized: false,
       maxHeaderSize: MAX_HEADER_BYTES,
+      ...SERVER_TLS,
+      ...HTTP1_TIMEOUTS,
     })
     this.#server.on('request', (request, response) => void this.#answer(request, response))
     this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
@@ -121,22 +126,24 @@ export class KubeletServer implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const url = new URL(request.url ?? '/', 'https://kubelet')
-      const [first = '', ...rest] = url.pathname.split('/').filter(Boolean).map(decodeURIComponent)
+      const { url, first, rest } = targetOf(request)
       await this.#admit(request, first, url.pathname)
       const route = Object.hasOwn(this.#routes, first) ? this.#routes[first] : undefined
       if (!route) throw streamRequest(url, this.#options.access) ? badUpgrade() : pathNotFound()
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        throw new ApiError(405, 'MethodNotAllowed', 'the method is not allowed here')
       await route(request, response, url, rest)
     } catch (error) {
-      this.#fail(response, error)
+      this.#fail(request, response, error)
     }
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => {})
     try {
-      const url = new URL(request.url ?? '/', 'https://kubelet')
-      const [first = ''] = url.pathname.split('/').filter(Boolean)
+      // Node takes what follows the head for the other protocol.
+      if (bodyLengthOf(request) !== 0) throw badRequest('a request with a body cannot switch protocols')
+      const { url, first } = targetOf(request)
       await this.#admit(request, first, url.pathname)
       const stream = streamRequest(url, this.#options.access)
       if (!stream) throw pathNotFound()
@@ -151,10 +158,9 @@ export class KubeletServer implements AsyncDisposable {
   }
 
   async #admit(request: IncomingMessage, first: string, path: string): Promise<void> {
-    const user = userOf(request.socket as TLSSocket)
+    const user = userOf(request, this.#options.clock.now())
     if (!user) throw unauthorized()
-    const subresource = SUBRESOURCES[first] ?? 'proxy'
-    const verb = request.method === 'POST' ? 'create' : 'get'
+    const { verb, subresource } = rightFor(request.method, first)
     if (await this.#options.authorize({ user, verb, subresource, path })) return
     const message = `User "${user.name}" cannot ${verb} resource "nodes/${subresource}"`
     throw forbiddenAccess(NODES, this.#options.nodeName, message)
@@ -175,33 +181,17 @@ export class KubeletServer implements AsyncDisposable {
     response.end()
   }
 
-  #fail(response: ServerResponse, error: unknown): void {
+  #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     const failure = asApiError(error)
     if (failure.code >= 500) this.#options.log.warn('a request to the kubelet failed', { error: String(error) })
     if (response.headersSent) {
       response.destroy()
       return
     }
+    // An unread body would be taken for the next request.
+    if (!request.complete) response.setHeader('Connection', 'close')
     response.writeHead(failure.code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(failure.message)
   }
-}
-
-/** Which part of `nodes` a path belongs to, for whoever decides. */
-const SUBRESOURCES: Readonly<Record<string, string>> = {
-  stats: 'stats',
-  metrics: 'metrics',
-  containerLogs: 'log',
-  logs: 'log',
-  pods: 'pods',
-  healthz: 'healthz',
-}
-
-function userOf(socket: TLSSocket): KubeletUser | undefined {
-  if (!socket.authorized) return undefined
-  const { subject } = socket.getPeerCertificate()
-  if (!subject?.CN) return undefined
-  const organizations = subject.O as string | string[] | undefined
-  return { name: subject.CN, groups: organizations === undefined ? [] : [organizations].flat() }
 }
 
 const asApiError = (error: unknown) => (error instanceof ApiError ? error : internalError(String(error)))
