@@ -29,7 +29,7 @@ describe('refusalOf', () => {
   it.each([
     [200, ['GET /a?b HTTP/1.1', 'Host: a']],
     [200, ['OPTIONS * HTTP/1.1', 'Host: a']],
-    [200, ['GET /\xe4 HTTP/1.1', 'Host: a']],
+    [400, ['GET /\xe4 HTTP/1.1', 'Host: a']],
     [200, ['POST / HTTP/1.1', 'Host: a', 'Transfer-Encoding: Chunked', '', '0']],
     [400, ['GET / HTTP/1.1', 'Host: a', 'hOST: a']],
     [400, ['GET /a#b HTTP/1.1', 'Host: a']],

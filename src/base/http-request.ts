@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** A path with its query, or `*`. Spaces, control characters and fragments would change meaning on the way. */
-const TARGET = /^(?:\/[\x21\x22\x24-\x7e\x80-\xff]*|\*)$/
+const TARGET = /^(?:\/[\x21\x22\x24-\x7e]*|\*)$/
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)(?=[/?]|$)/i
 
 /** Whether this can stand in a request line as its target, in the form that clients send to a server itself. */

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 
@@ -12,6 +13,14 @@ export interface SeenRequest {
   readonly groups: string | undefined
   readonly headers: IncomingMessage['headers']
   readonly body: string
+}
+
+export interface RawBytes {
+  readonly bytes: string | Buffer
+  /** Closes the connection behind them. */
+  readonly close?: boolean
+  /** Sends them before the body of the request was read. */
+  readonly early?: boolean
 }
 
 export interface BackendTls {
@@ -30,7 +39,7 @@ export class RecordingBackend implements AsyncDisposable {
   /** Connections that were accepted. */
   connections = 0
   /** Bytes to send instead of a proper answer, by path. */
-  readonly raw = new Map<string, string>()
+  readonly raw = new Map<string, RawBytes>()
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -48,7 +57,7 @@ export class RecordingBackend implements AsyncDisposable {
     this.#server.on('upgrade', (request, socket) => {
       this.#note(request, '')
       socket.on('error', () => {})
-      socket.write(this.raw.get(pathOf(request)) ?? 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')
+      sendRaw(socket, this.raw.get(pathOf(request)) ?? REFUSED)
     })
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (!BROKEN_OFF.has(error.code ?? '')) this.malformed++
@@ -75,6 +84,10 @@ export class RecordingBackend implements AsyncDisposable {
 
   async #take(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
     const raw = this.raw.get(pathOf(request))
+    if (raw?.early) {
+      this.#note(request, '')
+      return sendRaw(request.socket, raw)
+    }
     let body: string
     try {
       body = await text(request)
@@ -83,7 +96,9 @@ export class RecordingBackend implements AsyncDisposable {
     }
     this.#note(request, body)
     if (raw === undefined) return answer(request, response)
-    request.socket.write(raw, 'latin1')
+    sendRaw(request.socket, raw)
+    // Node's server takes the answer for sent, and goes on with the next request of the connection.
+    response.emit('finish')
   }
 
   #note(request: IncomingMessage, body: string): void {
@@ -97,6 +112,13 @@ export class RecordingBackend implements AsyncDisposable {
       body,
     })
   }
+}
+
+const REFUSED: RawBytes = { bytes: 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n' }
+
+function sendRaw(socket: Duplex, { bytes, close }: RawBytes): void {
+  socket.write(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1'))
+  if (close) socket.end()
 }
 
 /** The connection ended in the middle of a request: what came could not be taken for a whole one. */

@@ -45,8 +45,9 @@ export function sendRequest(
       else request.destroy(new Error(`unsupported transfer encoding ${JSON.stringify(encoding)}`))
     })
     request.on('upgrade', (response, socket, head) => {
-      if (isUpgrade) resolve({ type: 'upgrade', response, socket, head })
-      else request.destroy(new Error('the backend switched protocols without being asked to'))
+      if (isUpgrade) return resolve({ type: 'upgrade', response, socket, head })
+      socket.destroy()
+      reject(new Error('the backend switched protocols without being asked to'))
     })
     request.on('error', (error) => reject(Object.assign(error, { reused: request.reusedSocket })))
     request.on('close', () => reject(new Error('the backend closed the connection without an answer')))
