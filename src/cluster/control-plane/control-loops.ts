@@ -1,8 +1,8 @@
 import type { Part } from '../part.ts'
-import type { ControlPlane } from './control-plane.ts'
+import type { ControlLoopPrograms, ControlPlane } from './control-plane.ts'
 
 /** A quarter of the program: `sampan up` loads it after the API answers, the library before a start. */
-const load = async ({ options }: ControlPlane) =>
+const load = async ({ options }: ControlPlane): Promise<ControlLoopPrograms> =>
   options.controlLoopPrograms ?? (await import('./start-control-loops.ts'))
 
 export const controllers: Part<ControlPlane> = {

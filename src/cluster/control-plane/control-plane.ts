@@ -41,7 +41,14 @@ export interface RealNodesOptions {
 export interface ControlPlaneOptions extends ClusterOptions {
   readonly realNodes?: RealNodesOptions
   /** Loaded when the control loops start, unless given. */
-  readonly controlLoopPrograms?: typeof import('./start-control-loops.ts')
+  readonly controlLoopPrograms?: ControlLoopPrograms
+}
+
+/** Implemented by start-control-loops.ts. */
+export interface ControlLoopPrograms {
+  startControllersOf(plane: ControlPlane): Promise<void>
+  startSchedulerOf(plane: ControlPlane): Promise<void>
+  startSimulatedNodesOf(plane: ControlPlane): Promise<void>
 }
 
 export type Listener = Awaited<ReturnType<ApiServer['listen']>>

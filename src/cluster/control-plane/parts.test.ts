@@ -5,7 +5,7 @@ import { Parts } from '../part.ts'
 import { startCluster } from '../start-cluster.ts'
 import { ControlPlane } from './control-plane.ts'
 import { CONTROL_PLANE_PARTS } from './parts.ts'
-import { PARTS_WITH_REAL_NODES } from './real-nodes.ts'
+import { PARTS_WITH_REAL_NODES } from './parts-with-nodes.ts'
 
 const namesOf = (parts: readonly { readonly name: string }[]) => parts.map(({ name }) => name)
 

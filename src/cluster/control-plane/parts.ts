@@ -1,4 +1,4 @@
-/** What a control plane consists of, in the order of its start. With nodes on its machine: see real-nodes.ts. */
+/** What a control plane consists of, in the order of its start. With nodes on its machine: see parts-with-nodes.ts. */
 import { openStore } from '../open-store.ts'
 import type { Part } from '../part.ts'
 import { apiServer, listener } from './api-server.ts'

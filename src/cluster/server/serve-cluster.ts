@@ -99,7 +99,7 @@ async function clusterOptions(settings: ServerSettings, log: Logger): Promise<Co
 /** What real nodes need is loaded only where there are any. */
 async function partsFor({ realNodes }: ControlPlaneOptions) {
   if (!realNodes) return [] as const
-  const { PARTS_WITH_REAL_NODES } = await import('../control-plane/real-nodes.ts')
+  const { PARTS_WITH_REAL_NODES } = await import('../control-plane/parts-with-nodes.ts')
   return [PARTS_WITH_REAL_NODES] as const
 }
 

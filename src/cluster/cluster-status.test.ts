@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { thisProcess } from '../base/process-claim.ts'
-import { holdsOnlyClusterData } from './down.ts'
+import { holdsOnlyClusterData } from './cluster-down.ts'
+import { status } from './cluster-status.ts'
 import { claimServer, type Instance } from './instance.ts'
 import { controlSocketPath, serveControl } from './processes/control-socket.ts'
-import { status } from './status.ts'
 
 const PARTS = [{ name: 'kubelet', state: 'starting', since: 1 }] as const
 
