@@ -1,10 +1,7 @@
 /** The package's public entry: a Kubernetes control plane in your own process. */
-// Parts load these when they start; loaded with the package, they do not delay a start.
-import './control-plane/certificate-signer.ts'
-import './control-plane/start-controllers.ts'
-import './control-plane/start-scheduler.ts'
-import './control-plane/start-simulated-nodes.ts'
 import type { Cluster, ClusterOptions } from './cluster.ts'
+// Loaded with the package, so that a start does not wait for it.
+import * as controlLoopPrograms from './control-plane/start-control-loops.ts'
 import { startCluster as start } from './start-cluster.ts'
 
 export type { Client, ResourceClient } from '../client/client.ts'
@@ -15,4 +12,5 @@ export type { Cluster, ClusterOptions } from './cluster.ts'
 export { parseStoreChoice, type StoreChoice } from './store-choice.ts'
 
 /** Starts a Kubernetes control plane in this process. */
-export const startCluster = (options: ClusterOptions = {}): Promise<Cluster> => start(options)
+export const startCluster = (options: ClusterOptions = {}): Promise<Cluster> =>
+  start({ ...options, controlLoopPrograms })

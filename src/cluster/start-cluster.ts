@@ -1,21 +1,24 @@
 import { enableFeatures } from '../api/feature-gates.ts'
 import type { ClusterCertificates } from './certificates.ts'
-import type { Cluster, ClusterOptions } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 import { listen } from './control-plane/api-server.ts'
 import { ControlPlane, type ControlPlaneOptions } from './control-plane/control-plane.ts'
 import { CONTROL_PLANE_PARTS } from './control-plane/parts.ts'
 import { renderKubeconfig } from './credentials/render-kubeconfig.ts'
-import { Parts } from './part.ts'
+import { type Part, Parts } from './part.ts'
 
 export type { Cluster, ClusterOptions } from './cluster.ts'
 
-/** Starts a Kubernetes control plane in this process: walks the list in control-plane/parts.ts. */
-export async function startCluster(options: ClusterOptions & ControlPlaneOptions = {}): Promise<Cluster> {
+/** Starts a Kubernetes control plane in this process: walks the list of its parts. */
+export async function startCluster(
+  options: ControlPlaneOptions = {},
+  list: readonly Part<ControlPlane>[] = CONTROL_PLANE_PARTS,
+): Promise<Cluster> {
   enableFeatures(options.featureGates ?? [])
   const plane = await ControlPlane.prepare(options)
   const { clock, log } = plane
   const ready = options.background ? { ready: options.background } : {}
-  const parts = new Parts(CONTROL_PLANE_PARTS, plane, { clock, log, ...ready })
+  const parts = new Parts(list, plane, { clock, log, ...ready })
   await parts.start()
   plane.cluster = clusterOf(plane, parts, await servedCertificates(plane))
   return plane.cluster

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type DownResult, down } from '../../cluster/down.ts'
+import { type DownResult, down } from '../../cluster/cluster-down.ts'
 import { type Instance, instanceOf } from '../../cluster/instance.ts'
 import { addClusterFlags, type ClusterFlags } from '../cluster-flags.ts'
 import { progress, say, shortPath, success } from '../printing/say.ts'

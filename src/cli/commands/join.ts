@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type BootstrapToken, parseBootstrapToken } from '../../api/kinds/core/bootstrap-token.ts'
+import { type JoinResult, join } from '../../cluster/cluster-join.ts'
 import { flagsOf, type Instance, instanceOf } from '../../cluster/instance.ts'
-import { type JoinResult, join } from '../../cluster/join.ts'
 import { UserError } from '../../cluster/user-error.ts'
 import type { ClusterFlags } from '../cluster-flags.ts'
 import { addConfigurationFlags, configurationFrom } from '../configuration-flags.ts'

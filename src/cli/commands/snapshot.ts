@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
+import { restoreClusterSnapshot, saveClusterSnapshot } from '../../cluster/cluster-snapshot.ts'
 import { instanceOf } from '../../cluster/instance.ts'
-import { restoreClusterSnapshot, saveClusterSnapshot } from '../../cluster/snapshot.ts'
 import { addClusterFlags, type ClusterFlags } from '../cluster-flags.ts'
 import { say, shortPath, success } from '../printing/say.ts'
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
+import { type UpResult, up } from '../../cluster/cluster-up.ts'
 import { flagsOf, type Instance, instanceOf, type RunningServer } from '../../cluster/instance.ts'
-import { type UpResult, up } from '../../cluster/up.ts'
 import type { ClusterFlags } from '../cluster-flags.ts'
 import { addConfigurationFlags, configurationFrom } from '../configuration-flags.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'

@@ -1,6 +1,6 @@
 import { humanDuration } from '../../api/meta/time.ts'
+import type { ClusterStatus } from '../../cluster/cluster-status.ts'
 import type { PartStatus } from '../../cluster/part.ts'
-import type { ClusterStatus } from '../../cluster/status.ts'
 
 /** Rows of process, part, state, and for how long: the control plane first, then each node of this machine. */
 export function partRows({ health, nodes }: Pick<ClusterStatus, 'health' | 'nodes'>, now: number): string[][] {

@@ -13,7 +13,6 @@ import type { Cluster, ClusterOptions } from '../cluster.ts'
 import type { NodeConfiguration } from '../configuration.ts'
 import { machineAddress } from '../credentials/server-names.ts'
 import type { RealNodes } from '../local-nodes/real-nodes.ts'
-import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { RunningControllers } from './start-controllers.ts'
 import type { RunningScheduler } from './start-scheduler.ts'
 import type { RunningSimulatedNodes } from './start-simulated-nodes.ts'
@@ -41,6 +40,15 @@ export interface RealNodesOptions {
 
 export interface ControlPlaneOptions extends ClusterOptions {
   readonly realNodes?: RealNodesOptions
+  /** Loaded when the control loops start, unless given. */
+  readonly controlLoopPrograms?: ControlLoopPrograms
+}
+
+/** Implemented by start-control-loops.ts. */
+export interface ControlLoopPrograms {
+  startControllersOf(plane: ControlPlane): Promise<void>
+  startSchedulerOf(plane: ControlPlane): Promise<void>
+  startSimulatedNodesOf(plane: ControlPlane): Promise<void>
 }
 
 export type Listener = Awaited<ReturnType<ApiServer['listen']>>
@@ -78,7 +86,9 @@ export class ControlPlane {
   scheduler: RunningScheduler | undefined
   simulatedNodes: RunningSimulatedNodes | undefined
   certificateRotation: AsyncDisposable | undefined
-  kubeletMetrics: KubeletMetrics | undefined
+  kubeletMetrics: Disposable | undefined
+  /** What parts do when certificates were renewed. */
+  readonly onNewCertificates: ((certificates: ClusterCertificates) => Promise<void> | void)[] = []
   /** Usage of the nodes, from the part that starts them. */
   metrics: MetricsSource | undefined
   /** Set when all parts have started. */

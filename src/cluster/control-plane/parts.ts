@@ -1,10 +1,9 @@
-/** What a control plane consists of, in the order of its start. */
+/** What a control plane consists of, in the order of its start. With nodes on its machine: see parts-with-nodes.ts. */
 import { openStore } from '../open-store.ts'
 import type { Part } from '../part.ts'
 import { apiServer, listener } from './api-server.ts'
 import { controllers, scheduler, simulatedNodes } from './control-loops.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { clusterInfo, kubeletMetrics, nodeNetwork, nodes } from './real-nodes.ts'
 import { certificateRotation, certificates } from './serving-certificates.ts'
 
 const store: Part<ControlPlane> = {
@@ -21,14 +20,10 @@ const store: Part<ControlPlane> = {
 export const CONTROL_LOOPS = [controllers, scheduler, simulatedNodes]
 
 export const CONTROL_PLANE_PARTS: readonly Part<ControlPlane>[] = [
-  nodeNetwork,
   certificates,
   store,
   apiServer,
   listener,
   ...CONTROL_LOOPS,
   certificateRotation,
-  kubeletMetrics,
-  clusterInfo,
-  nodes,
 ]

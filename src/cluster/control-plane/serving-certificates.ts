@@ -6,7 +6,6 @@ import { apiServerNames } from '../credentials/server-names.ts'
 import type { Part } from '../part.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { isWildcard } from './listen-addresses.ts'
-import { renewNodeCredentials } from './real-nodes.ts'
 
 /**
  * Reads or makes the certificates while later parts start: those that need them wait. Clients check them by the system's
@@ -39,7 +38,7 @@ export const certificateRotation: Part<ControlPlane> = {
       log: plane.log,
       async onRenewed(renewed) {
         for (const listener of plane.listeners) listener.useCertificate(renewed.server)
-        await renewNodeCredentials(plane)
+        for (const notify of plane.onNewCertificates) await notify(renewed)
         if (plane.cluster) await plane.options.onNewCertificates?.(plane.cluster, renewed)
       },
     })

@@ -43,7 +43,8 @@ export async function serveCluster(settings: ServerSettings, log: Logger): Promi
     await releaseServer(instance, process.pid)
   }
   try {
-    cluster = await startCluster({ ...(await clusterOptions(settings, log)), background: reported })
+    const options = await clusterOptions(settings, log)
+    cluster = await startCluster({ ...options, background: reported }, ...(await partsFor(options)))
     control = await serveControl(controlSocketPath(instance.dataDir), handlers(cluster))
     const server = { ...claim, url: cluster.url! }
     await Promise.all([
@@ -93,6 +94,13 @@ async function clusterOptions(settings: ServerSettings, log: Logger): Promise<Co
     ...(listen && openToMachines(options, listen)),
     ...(realNodes ? { realNodes } : { nodes }),
   }
+}
+
+/** What real nodes need is loaded only where there are any. */
+async function partsFor({ realNodes }: ControlPlaneOptions) {
+  if (!realNodes) return [] as const
+  const { PARTS_WITH_REAL_NODES } = await import('../control-plane/parts-with-nodes.ts')
+  return [PARTS_WITH_REAL_NODES] as const
 }
 
 function realNodesOptions({ instance, configuration, isInside, upstreamDns }: ServerSettings): RealNodesOptions {

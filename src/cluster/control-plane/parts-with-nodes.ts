@@ -1,31 +1,32 @@
-/** Nodes that run real pods. They are processes of their own; what they need is loaded only where there are any. */
+/** A control plane with nodes that run real pods on its machine. Loaded only where there are such nodes. */
 import { join } from 'node:path'
 import { formatIP, parseCIDR } from '../../base/ip-address.ts'
+import { kernelLinux } from '../../linux/kernel-linux.ts'
 import { valueFor } from '../configuration.ts'
+import { LocalNodes } from '../local-nodes/local-nodes.ts'
+import { MachineNode } from '../local-nodes/machine-node.ts'
+import { networkRanges, rangesIn } from '../local-nodes/network-ranges.ts'
 import type { AgreedConfiguration } from '../node/agreed-configuration.ts'
+import { upstreamDnsServers } from '../node/upstream-dns.ts'
 import type { Part } from '../part.ts'
 import { urlOf } from './api-server.ts'
 import type { ControlPlane } from './control-plane.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 import { reachedAt } from './listen-addresses.ts'
+import { CONTROL_PLANE_PARTS } from './parts.ts'
+import { publishClusterInfo } from './publish-cluster-info.ts'
 
 /** How the API server presents itself to kubelets. */
 const KUBELET_CLIENT = 'kube-apiserver-kubelet-client'
 /** By custom DNS has the tenth address of the range of Services. */
 const DNS_OFFSET = 10n
 
-const hasRealNodes = ({ options }: ControlPlane) => options.realNodes !== undefined
-
 /** Address ranges, and the network between nodes of this machine: the API server listens on it. */
-export const nodeNetwork: Part<ControlPlane> = {
+const nodeNetwork: Part<ControlPlane> = {
   name: 'node network',
-  isNeeded: hasRealNodes,
   async start(plane) {
     const { clock, log } = plane
     const { dataDir, entry, machine } = plane.options.realNodes!
-    const [{ networkRanges, rangesIn }, { kernelLinux }] = await Promise.all([
-      import('../local-nodes/network-ranges.ts'),
-      import('../../linux/kernel-linux.ts'),
-    ])
     const linux = kernelLinux()
     const ranges = await networkRanges(dataDir, linux, machine !== undefined || plane.isShared)
     plane.clusterCidrs = [ranges.pods]
@@ -33,11 +34,9 @@ export const nodeNetwork: Part<ControlPlane> = {
     plane.loadBalancerPools = [ranges.loadBalancers]
     const common = { linux, dataDir, entry, clock, log }
     if (machine) {
-      const { MachineNode } = await import('../local-nodes/machine-node.ts')
       plane.realNodes = new MachineNode({ ...common, name: machine.name, address: reachedAt(machine.listen) })
       return
     }
-    const { LocalNodes } = await import('../local-nodes/local-nodes.ts')
     const local = await LocalNodes.open({ ...common, routed: rangesIn(ranges) })
     plane.realNodes = local
     plane.alsoAt.push(local.gateway)
@@ -48,26 +47,25 @@ export const nodeNetwork: Part<ControlPlane> = {
 }
 
 /** Asks kubelets for the usage of nodes and pods. */
-export const kubeletMetrics: Part<ControlPlane> = {
+const kubeletMetrics: Part<ControlPlane> = {
   name: 'kubelet metrics',
-  isNeeded: hasRealNodes,
   async start(plane) {
     const { client, clock, log } = plane
-    const { KubeletMetrics } = await import('./kubelet-metrics.ts')
     const certificates = await plane.certificates
     const identity = certificates.issueClient(KUBELET_CLIENT, [])
-    plane.kubeletMetrics = new KubeletMetrics({ client, ca: certificates.ca.cert, identity, clock, log })
-    plane.metrics = plane.kubeletMetrics
+    const metrics = new KubeletMetrics({ client, ca: certificates.ca.cert, identity, clock, log })
+    plane.kubeletMetrics = metrics
+    plane.metrics = metrics
+    plane.onNewCertificates.push((renewed) => metrics.useIdentity(renewed.issueClient(KUBELET_CLIENT, [])))
   },
   stop: (plane) => plane.kubeletMetrics?.[Symbol.dispose](),
 }
 
 /** Tells machines that want to join how to reach the cluster, and what a node of it must be like. */
-export const clusterInfo: Part<ControlPlane> = {
+const clusterInfo: Part<ControlPlane> = {
   name: 'cluster-info',
   isNeeded: ({ options }) => options.realNodes?.machine !== undefined,
   async start(plane) {
-    const { publishClusterInfo } = await import('./publish-cluster-info.ts')
     const { ca } = await plane.certificates
     const configuration = agreedConfiguration(plane)
     await publishClusterInfo(plane.client, { server: serverForNodes(plane), ca: ca.cert, configuration })
@@ -75,12 +73,10 @@ export const clusterInfo: Part<ControlPlane> = {
 }
 
 /** The processes of the nodes. */
-export const nodes: Part<ControlPlane> = {
+const nodes: Part<ControlPlane> = {
   name: 'nodes',
-  isNeeded: hasRealNodes,
   async start(plane) {
     const { count, configuration, rootless, upstreamDns } = plane.options.realNodes!
-    const { upstreamDnsServers } = await import('../node/upstream-dns.ts')
     const real = plane.realNodes!
     const settings = {
       ...configuration,
@@ -94,15 +90,9 @@ export const nodes: Part<ControlPlane> = {
       await real.stop()
       throw error
     })
+    plane.onNewCertificates.push(() => real.renewCredentials())
   },
   stop: (plane) => plane.realNodes?.stop(),
-}
-
-/** New certificates for the nodes, and for this process as their client. */
-export async function renewNodeCredentials(plane: ControlPlane): Promise<void> {
-  const certificates = await plane.certificates
-  plane.kubeletMetrics?.useIdentity(certificates.issueClient(KUBELET_CLIENT, []))
-  await plane.realNodes?.renewCredentials()
 }
 
 const serverForNodes = ({ realNodes, url }: ControlPlane) => urlOf(realNodes!.gateway, Number(new URL(url!).port))
@@ -124,3 +114,12 @@ function dnsAddress(cidr: string): string {
   const range = parseCIDR(cidr)!
   return formatIP({ family: range.family, value: range.first + DNS_OFFSET })
 }
+
+/** What such a control plane consists of, in the order of its start. */
+export const PARTS_WITH_REAL_NODES: readonly Part<ControlPlane>[] = [
+  nodeNetwork,
+  ...CONTROL_PLANE_PARTS,
+  kubeletMetrics,
+  clusterInfo,
+  nodes,
+]
