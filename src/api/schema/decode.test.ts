@@ -14,7 +14,7 @@ describe('scanJson', () => {
     ['"unfinished', 0, 0],
     ['', 0, 0],
   ])('%s', (text, keys, depth) => {
-    expect(scanJson(Buffer.from(text))).toEqual({ keys, depth })
+    expect(scanJson(Buffer.from(text))).toMatchObject({ keys, depth })
   })
 
   it('counts what countKeys counts', () => {
@@ -80,6 +80,14 @@ describe('malformed JSON', () => {
   ])('%s instead of a Pod', (bytes, error) => {
     expect(() => decodeJson(bytes, 'Pod')).toThrow('the object provided is unrecognized (must be of type Pod): ')
     expect(() => decodeJson(bytes, 'Pod')).toThrow(error)
+  })
+
+  it.each(['1e999', '{"a":[-1.5E+400]}', `[${'9'.repeat(400)}]`])('rejects a number that is too large: %s', (text) => {
+    expect(() => decodeJson(Buffer.from(text))).toThrow('a number is too large')
+  })
+
+  it.each(['1e308', '[0e999, 1e-999, "1e999"]', `[0.${'9'.repeat(400)}]`])('reads the number %s', (text) => {
+    expect(decodeJson(Buffer.from(text)).value).toEqual(JSON.parse(text))
   })
 
   it('refuses invalid UTF-8 and deep nesting', () => {
