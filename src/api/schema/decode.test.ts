@@ -149,6 +149,7 @@ describe('YAML', () => {
   it.each([
     ['a: [1', 'error converting YAML to JSON: yaml: '],
     ['a: b: c', 'error converting YAML to JSON: yaml: line 1'],
+    ['a:\n<<: 1', 'error converting YAML to JSON: yaml: Merge sources must be maps'],
     ['['.repeat(20_000), 'error converting YAML to JSON'],
     [
       `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefghi'].map((c, i) => `${c}: &${c} [${`*${'abcdefgh'[i]},`.repeat(9)}]`).join('\n')}`,
