@@ -34,6 +34,7 @@ import { Discovery } from './discovery/discovery.ts'
 import type { EncryptionConfiguration } from './encryption/configuration.ts'
 import { startEncryption } from './encryption/configured.ts'
 import { encryptedStore } from './encryption/encrypted-store.ts'
+import { apiServerFlags, flagz } from './flags.ts'
 import { FlowControl } from './flow-control/flow-control.ts'
 import { keepFlowControlObjects } from './flow-control/keep-objects.ts'
 import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
@@ -184,6 +185,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   })
   const auditor = options.audit && new Auditor(options.audit, clock, log, resolve)
   const checks = healthChecks(store)
+  const flags = apiServerFlags(options, context.machinery.admission.names)
   const slis = new HealthSlis(checks)
   const router = {
     ...context,
@@ -194,7 +196,11 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
     flowControl: new FlowControl(clock, metrics, options.concurrency),
     delegate: (group: string, version: string) => aggregator.delegate(group, version),
     publicPaths: publicPaths(checks),
-    paths: anyOf((path) => aggregator.paths(path), apiPaths({ discovery, metrics, slis, openapi }), security.paths),
+    paths: anyOf(
+      (path) => aggregator.paths(path),
+      apiPaths({ discovery, metrics, slis, openapi, flagz: () => flagz(flags) }),
+      security.paths,
+    ),
   }
   const own = inProcessTransport(context, LOOPBACK_USER, 'apiserver', auditor)
   const presence = await bootstrap(context.machinery, own, options)

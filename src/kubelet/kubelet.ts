@@ -32,6 +32,7 @@ import { PodWorkers } from './pod-worker/pod-workers.ts'
 import { UserNamespaces } from './pod-worker/user-namespaces.ts'
 import { recordContainer, type WorkerContext } from './pod-worker/worker-context.ts'
 import { isAdministrator } from './server/defaults.ts'
+import { kubeletConfiguration } from './server/kubelet-configuration.ts'
 import { type KubeletAccess, KubeletServer, type KubeletServerOptions } from './server/kubelet-server.ts'
 import { PodAccess } from './server/pod-access.ts'
 import type { UpgradeHandler } from './server/stream-request.ts'
@@ -237,6 +238,11 @@ class RunningKubelet implements Kubelet {
       stats,
       machine,
       metrics: registry,
+      configuration: kubeletConfiguration({
+        ...this.#options,
+        listen,
+        isAuthorizedElsewhere: this.#options.authorize !== undefined,
+      }),
       clock,
       log,
     }

@@ -56,6 +56,17 @@ describe('what is told', () => {
     await bench.untilPod('web', isReady)
   })
 
+  it('how it was started', async () => {
+    const { kubeletconfig } = JSON.parse((await ask('/configz')).body)
+    expect(kubeletconfig).toMatchObject({
+      kind: 'KubeletConfiguration',
+      readOnlyPort: 0,
+      authentication: { anonymous: { enabled: false } },
+      podPidsLimit: -1,
+    })
+    expect((await ask('/configz', {} as never)).code).toBe(401)
+  })
+
   it('the pods of the node', async () => {
     const { items } = JSON.parse((await ask('/pods')).body)
     expect(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['web'])

@@ -2,7 +2,7 @@
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../src/api/generated/core-v1.ts'
-import type { KeyPair } from '../../src/cluster/x509/certificate.ts'
+import type { KeyPair } from '../../src/x509/certificate.ts'
 import { type StreamingNode, startStreamingNode } from '../e2e/streaming-node.ts'
 import { type RawTarget, sendHttp1 } from './smuggling-client.ts'
 
@@ -92,12 +92,13 @@ describe('the right to read nodes/proxy', () => {
     expect(statuses).toEqual([200])
   })
 
-  test.each([`GET ${PROXY}/${EXEC}`, `GET ${PROXY}/%65xec/default/web/main?output=1&command=id`, `POST ${PROXY}/${EXEC}`])(
-    'does not let run: %s',
-    async (line) => {
-      expect((await sendHttp1({ ...apiServer, ...reader }, request(line, ...webSocket))).statuses).toEqual([403])
-    },
-  )
+  test.each([
+    `GET ${PROXY}/${EXEC}`,
+    `GET ${PROXY}/%65xec/default/web/main?output=1&command=id`,
+    `POST ${PROXY}/${EXEC}`,
+  ])('does not let run: %s', async (line) => {
+    expect((await sendHttp1({ ...apiServer, ...reader }, request(line, ...webSocket))).statuses).toEqual([403])
+  })
 
   test('who may create can run', async () => {
     const { statuses, text } = await sendHttp1(apiServer, request(`GET ${PROXY}/${EXEC}`, ...webSocket))

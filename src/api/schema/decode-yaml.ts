@@ -36,6 +36,8 @@ export async function decodeYaml(body: string | Buffer): Promise<DecodedBody> {
   } catch (error) {
     // The parser recurses; an alias bomb is a ReferenceError.
     if (error instanceof RangeError || error instanceof ReferenceError) throw yamlError('exceeded max depth or aliases')
+    // The parser's own word for a `<<` that merges no map.
+    if ((error as Error).constructor === Error) throw yamlError((error as Error).message)
     throw error
   }
 }

@@ -14,7 +14,7 @@ describe('scanJson', () => {
     ['"unfinished', 0, 0],
     ['', 0, 0],
   ])('%s', (text, keys, depth) => {
-    expect(scanJson(Buffer.from(text))).toEqual({ keys, depth })
+    expect(scanJson(Buffer.from(text))).toMatchObject({ keys, depth })
   })
 
   it('counts what countKeys counts', () => {
@@ -82,6 +82,14 @@ describe('malformed JSON', () => {
     expect(() => decodeJson(bytes, 'Pod')).toThrow(error)
   })
 
+  it.each(['1e999', '{"a":[-1.5E+400]}', `[${'9'.repeat(400)}]`])('rejects a number that is too large: %s', (text) => {
+    expect(() => decodeJson(Buffer.from(text))).toThrow('a number is too large')
+  })
+
+  it.each(['1e308', '[0e999, 1e-999, "1e999"]', `[0.${'9'.repeat(400)}]`])('reads the number %s', (text) => {
+    expect(decodeJson(Buffer.from(text)).value).toEqual(JSON.parse(text))
+  })
+
   it('refuses invalid UTF-8 and deep nesting', () => {
     expect(() => decodeJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow('invalid UTF-8')
     expect(() => decodeJson(Buffer.from('['.repeat(1_000_000)))).toThrow('exceeded max depth')
@@ -141,6 +149,7 @@ describe('YAML', () => {
   it.each([
     ['a: [1', 'error converting YAML to JSON: yaml: '],
     ['a: b: c', 'error converting YAML to JSON: yaml: line 1'],
+    ['a:\n<<: 1', 'error converting YAML to JSON: yaml: Merge sources must be maps'],
     ['['.repeat(20_000), 'error converting YAML to JSON'],
     [
       `a: &a [1,1,1,1,1,1,1,1,1]\n${[...'bcdefghi'].map((c, i) => `${c}: &${c} [${`*${'abcdefgh'[i]},`.repeat(9)}]`).join('\n')}`,

@@ -23,11 +23,13 @@ const MAXIMUM_DEPTH = 1000
  */
 export function decodeJson(bytes: Buffer, expectedKind?: string): DecodedBody {
   const fail = (why: string) => unrecognized(why, bytes, expectedKind)
-  const { keys, depth } = scanJson(bytes)
+  const { keys, depth, hasLongNumber } = scanJson(bytes)
   if (depth > MAXIMUM_DEPTH) throw fail('exceeded max depth')
   const text = decodeText(bytes)
   if (text === undefined) throw fail('invalid UTF-8 in the text')
   const value = parse(text, fail)
+  // JSON.parse reads 1e999 as infinity, which would be written as null.
+  if (hasLongNumber && hasInfinity(value)) throw fail('a number is too large')
   if (expectedKind !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value))) {
     const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
     throw fail(`json: cannot unmarshal ${value === null ? 'null' : type} into Go value of type ${TYPE_META}`)
@@ -52,6 +54,11 @@ function parse(text: string, fail: (why: string) => ApiError): unknown {
     throw fail(readJson(text) ?? 'invalid JSON')
   }
 }
+
+const hasInfinity = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).some(hasInfinity)
+    : value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 const ESCAPES = /\\(?:u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs

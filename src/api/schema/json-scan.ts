@@ -2,17 +2,23 @@ export interface JsonScan {
   /** How many `key:` pairs the text has; a parsed object with fewer keys lost some that came twice. */
   readonly keys: number
   readonly depth: number
+  /** A number has an exponent or very many digits, so it may be too large to be one. */
+  readonly hasLongNumber: boolean
 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
+const NINE = 0x39
+/** The largest numbers have 309 digits. */
+const LONG_NUMBER = 300
 
-/** Counts the keys of all objects and the depth of nesting, without parsing. Means nothing if the text is no JSON. */
+/** Counts the keys of all objects and the depth of nesting, and looks at numbers, without parsing. Means nothing if the text is no JSON. */
 export function scanJson(bytes: Uint8Array): JsonScan {
   let keys = 0
   let depth = 0
   let deepest = 0
+  let hasLongNumber = false
   const length = bytes.length
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
@@ -23,8 +29,14 @@ export function scanJson(bytes: Uint8Array): JsonScan {
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > deepest) deepest = depth
     } else if ((byte | 0x20) === 0x7d) depth--
+    else if (byte <= NINE && byte >= 0x30) {
+      const start = i
+      while (i + 1 < length && bytes[i + 1]! <= NINE && bytes[i + 1]! >= 0x30) i++
+      // 0x65 e, also large.
+      if (i - start >= LONG_NUMBER || (bytes[i + 1]! | 0x20) === 0x65) hasLongNumber = true
+    }
   }
-  return { keys, depth: deepest }
+  return { keys, depth: deepest, hasLongNumber }
 }
 
 /** The number of keys of a value and all below it. */

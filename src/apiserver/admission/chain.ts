@@ -18,6 +18,11 @@ export class AdmissionChain {
     this.#plugins = plugins
   }
 
+  /** Of the plugins that are on, in the order in which they are asked. */
+  get names(): string[] {
+    return this.#plugins.map(({ name }) => name)
+  }
+
   /** What was changed from outside is seen by all once more. */
   admit(request: AdmissionRequest): void | Promise<void> {
     const pending = inOrder(this.#asked(request).admitting, 'admit', request)

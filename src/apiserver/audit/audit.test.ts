@@ -88,6 +88,23 @@ it('puts a file aside when it is full, and keeps so many', async () => {
   expect(kept.sort()).toEqual([3, 4, 5])
 })
 
+it('removes files that were put aside too many days ago', async () => {
+  const path = join(directory, 'audit.log')
+  let now = 1_750_000_000_000
+  const clock = { ...systemClock, now: () => now }
+  const backend = new LogBackend({ path, maxBytes: 100, maxDays: 30 }, clock, silentLogger)
+  for (const day of [0, 1, 31, 31.5]) {
+    now = 1_750_000_000_000 + day * 86_400_000
+    backend.write(JSON.stringify({ day, text: 'x'.repeat(60) }))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await backend[Symbol.asyncDispose]()
+  const files = readdirSync(directory).sort()
+  const kept = files.map((name) => (JSON.parse(readFileSync(join(directory, name), 'utf8')) as { day: number }).day)
+  // Put aside with the next line: that of day 0 on day 1, more than 30 days before the end.
+  expect(kept.sort((a, b) => a - b)).toEqual([1, 31, 31.5])
+})
+
 it('posts what waits to a webhook, together', async () => {
   const { ca, issueServer } = await loadCertificates({ clock: systemClock, serverNames: ['localhost'] })
   const lists: { items: unknown[] }[] = []

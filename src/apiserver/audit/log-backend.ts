@@ -12,17 +12,27 @@ export interface AuditLogOptions {
   readonly maxBytes?: number
   /** How many files that were put aside are kept; 10 unless told. */
   readonly maxBackups?: number
+  /** Files that were put aside longer ago are removed when the next one is; 30 unless told. */
+  readonly maxDays?: number
 }
 
 const MAX_BYTES = 100 * 1024 * 1024
 const MAX_BACKUPS = 10
+const MAX_DAYS = 30
+const DAY = 86_400_000
+
+export const auditLogLimits = ({
+  maxBytes = MAX_BYTES,
+  maxBackups = MAX_BACKUPS,
+  maxDays = MAX_DAYS,
+}: AuditLogOptions) => ({ maxBytes, maxBackups, maxDays })
+
 const STANDARD_OUTPUT = 1
 
 /** Appends events to a file, a line each. Lines of one turn of the event loop are written together. */
 export class LogBackend implements AuditBackend {
   readonly #path: string
-  readonly #maxBytes: number
-  readonly #maxBackups: number
+  readonly #limits: ReturnType<typeof auditLogLimits>
   readonly #clock: Clock
   readonly #log: Logger
   #file: number
@@ -33,10 +43,10 @@ export class LogBackend implements AuditBackend {
   #asideCount = 0
 
   /** Throws if the file cannot be opened: nobody shall believe in a log that is not written. */
-  constructor({ path, maxBytes = MAX_BYTES, maxBackups = MAX_BACKUPS }: AuditLogOptions, clock: Clock, log: Logger) {
+  constructor(options: AuditLogOptions, clock: Clock, log: Logger) {
+    const { path } = options
     this.#path = path
-    this.#maxBytes = maxBytes
-    this.#maxBackups = maxBackups
+    this.#limits = auditLogLimits(options)
     this.#clock = clock
     this.#log = log
     this.#file = path === '-' ? STANDARD_OUTPUT : this.#open()
@@ -64,7 +74,7 @@ export class LogBackend implements AuditBackend {
     const bytes = Buffer.from(`${this.#pending.join('\n')}\n`)
     this.#pending = []
     try {
-      if (this.#path !== '-' && this.#size > 0 && this.#size + bytes.length > this.#maxBytes) this.#rotate()
+      if (this.#path !== '-' && this.#size > 0 && this.#size + bytes.length > this.#limits.maxBytes) this.#rotate()
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
       this.#size += bytes.length
     } catch (error) {
@@ -86,11 +96,18 @@ export class LogBackend implements AuditBackend {
     this.#asideCount = n
     renameSync(this.#path, aside)
     this.#file = this.#open()
-    const old = readdirSync(dirname(this.#path))
-      .filter((name) => name.startsWith(`${basename(stem)}-`) && name.endsWith(extension))
+    this.#removeOld(`${basename(stem)}-`, extension)
+  }
+
+  /** The names of files that were put aside are in the order of their times. */
+  #removeOld(start: string, extension: string): void {
+    const { maxBackups, maxDays } = this.#limits
+    const tooOld = `${start}${formatFileTime(this.#clock.now() - maxDays * DAY)}`
+    const aside = readdirSync(dirname(this.#path))
+      .filter((name) => name.startsWith(start) && name.endsWith(extension))
       .sort()
-    for (const name of old.slice(0, Math.max(0, old.length - this.#maxBackups)))
-      rmSync(join(dirname(this.#path), name), { force: true })
+    for (const [index, name] of aside.entries())
+      if (index < aside.length - maxBackups || name < tooOld) rmSync(join(dirname(this.#path), name), { force: true })
   }
 }
 

@@ -14,6 +14,8 @@ export interface ApiPathsContext {
   readonly metrics: MetricsRegistry
   readonly slis: HealthSlis
   readonly openapi: OpenApi
+  /** The text of /flagz. */
+  readonly flagz: () => string
 }
 
 /** Everything below `/` that is no resource: discovery, OpenAPI, metrics. */
@@ -23,6 +25,7 @@ export function apiPaths(context: ApiPathsContext): PathTable {
     if (trimmed === '/metrics') return getOnly(({ exchange }) => sendMetrics(exchange, context.metrics.expose()))
     if (trimmed === '/metrics/slis')
       return getOnly(async ({ exchange }) => sendMetrics(exchange, await context.slis.expose()))
+    if (trimmed === '/flagz') return getOnly(({ exchange }) => sendText(exchange, context.flagz()))
     if (trimmed.startsWith('/openapi/'))
       return getOnly(({ exchange, query }) => sendOpenApi(context.openapi, exchange, trimmed, query))
     if (trimmed === '/api' || trimmed.startsWith('/api/') || trimmed === '/apis' || trimmed.startsWith('/apis/')) {
@@ -45,6 +48,7 @@ const INDEX = [
   '/api',
   '/api/v1',
   '/apis',
+  '/flagz',
   '/healthz',
   '/livez',
   '/metrics',
@@ -61,6 +65,10 @@ function sendIndex(exchange: Exchange): void | Promise<void> {
 
 function sendMetrics(exchange: Exchange, metrics: string): void | Promise<void> {
   return sendBody(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', Buffer.from(metrics))
+}
+
+function sendText(exchange: Exchange, text: string): void | Promise<void> {
+  return sendBody(exchange, 200, 'text/plain; charset=utf-8', Buffer.from(text))
 }
 
 async function sendOpenApi(openapi: OpenApi, exchange: Exchange, path: string, query: Query): Promise<void> {

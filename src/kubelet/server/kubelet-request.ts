@@ -18,6 +18,7 @@ const SUBRESOURCES: Readonly<Record<string, string>> = {
   logs: 'log',
   pods: 'pods',
   healthz: 'healthz',
+  configz: 'configz',
 }
 
 /** They run something in a pod, or talk to it. */

@@ -28,7 +28,7 @@ import { streamRequest, type UpgradeHandler } from './stream-request.ts'
 export interface KubeletAccess {
   readonly user: KubeletUser
   readonly verb: 'get' | 'create'
-  /** The part of `nodes` that is asked for: `log`, `stats`, `metrics`, `proxy`, `pods`, `healthz`. */
+  /** The part of `nodes` that is asked for: `log`, `stats`, `metrics`, `proxy`, `pods`, `healthz`, `configz`. */
   readonly subresource: string
   readonly path: string
 }
@@ -46,6 +46,8 @@ export interface KubeletServerOptions {
   readonly stats: StatsCollector
   readonly machine: Machine
   readonly metrics: MetricsRegistry
+  /** A KubeletConfiguration: how this kubelet was started. */
+  readonly configuration: object
   readonly clock: Clock
   readonly log: Logger
 }
@@ -106,9 +108,10 @@ export class KubeletServer implements AsyncDisposable {
   }
 
   #table(): Readonly<Record<string, Route>> {
-    const { access, stats, machine, metrics, nodeName, logDir } = this.#options
+    const { access, stats, machine, metrics, nodeName, logDir, configuration } = this.#options
     return {
       healthz: async (_, response) => send(response, 'text/plain; charset=utf-8', 'ok'),
+      configz: async (_, response) => sendJson(response, { kubeletconfig: configuration }),
       pods: async (_, response) =>
         sendJson(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: access.pods() }),
       stats: async (_, response) => sendJson(response, statsSummary(nodeName, await stats.collect())),

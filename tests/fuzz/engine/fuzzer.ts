@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../../../src/base/random.ts'
 import type { Coverage } from './coverage.ts'
@@ -56,6 +57,8 @@ export class Fuzzer {
   async fuzz(): Promise<void> {
     const inputs = Array.from({ length: BATCH }, () => this.#mutator.mutate(this.#pick(), this.#pick()))
     for (const input of inputs) await this.#run(input)
+    // What inputs put off to the next tick happens now, or it would pile up.
+    await setImmediate()
     const batch = this.#coverage.take()
     const allowed = inputs.reduce((sum, input) => sum + this.#allowedSteps(input), 0)
     if (!batch.isNew && batch.steps <= allowed) return
