@@ -13,12 +13,17 @@ import { unpackLayer } from './unpack-layer.ts'
 
 let scratch: string
 let root: string
+/** Where the tree puts what it removes. */
+let trash: string
 beforeEach(() => {
   scratch = mkdtempSync(path.join(tmpdir(), 'unpack-'))
   root = path.join(scratch, 'outer', 'root')
   mkdirSync(root, { recursive: true })
+  trash = mkdtempSync(path.join(tmpdir(), 'unpack-removed-'))
 })
-afterEach(() => rmSync(scratch, { recursive: true, force: true }))
+afterEach(() => {
+  for (const folder of [scratch, trash]) rmSync(folder, { recursive: true, force: true })
+})
 
 const refused = async () => {
   throw Object.assign(new Error('no'), { code: 'EPERM' })
@@ -29,9 +34,16 @@ async function* chunksOf(tar: Buffer, size = 700): AsyncGenerator<Buffer> {
   for (let at = 0; at < tar.length; at += size) yield tar.subarray(at, at + size)
 }
 
-function unpack(tar: Buffer, limits = {}) {
-  const tree = new LayerTree({ root, lowers: [], flat: true, files, opaqueAttribute: 'x' })
-  return unpackLayer(chunksOf(tar), { tree, root, files, limits: { ...DEFAULT_LIMITS, ...limits } })
+async function unpack(tar: Buffer, limits = {}) {
+  using tree = new LayerTree({
+    root,
+    removed: mkdtempSync(path.join(trash, 'layer-')),
+    lowers: [],
+    flat: true,
+    files,
+    opaqueAttribute: 'x',
+  })
+  return await unpackLayer(chunksOf(tar), { tree, files, limits: { ...DEFAULT_LIMITS, ...limits } })
 }
 const unpackEntries = (...entries: TestEntry[]) => unpack(testTar(entries))
 const read = (name: string) => readFileSync(path.join(root, name), 'utf8')
