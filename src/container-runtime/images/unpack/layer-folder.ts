@@ -19,6 +19,7 @@ export interface FolderAttributes {
 export class LayerFolder {
   /** In the image; empty for its root. */
   readonly path: string
+  readonly name: string
   readonly parent: LayerFolder | undefined
   readonly children = new Map<string, LayerFolder>()
   /** Layers whose folder of the same path shines through, the topmost first. */
@@ -30,6 +31,7 @@ export class LayerFolder {
 
   constructor(path: string, parent: LayerFolder | undefined, lowers: readonly LowerLayer[]) {
     this.path = path
+    this.name = path.slice(path.lastIndexOf('/') + 1)
     this.parent = parent
     this.lowers = lowers
   }
@@ -40,10 +42,8 @@ export class LayerFolder {
 
   /** False once it, or a folder around it, was removed. */
   get isThere(): boolean {
-    for (let folder: LayerFolder = this; folder.parent; folder = folder.parent) {
-      const name = folder.path.slice(folder.path.lastIndexOf('/') + 1)
-      if (folder.parent.children.get(name) !== folder) return false
-    }
+    for (let folder: LayerFolder = this; folder.parent; folder = folder.parent)
+      if (folder.parent.children.get(folder.name) !== folder) return false
     return true
   }
 
@@ -77,12 +77,17 @@ export class OpenFolders implements Disposable {
 
   get(folder: LayerFolder): Folder {
     if (!folder.parent) return this.root
-    const opened = this.#open.get(folder) ?? this.root.folder(folder.path)
+    const opened = this.#open.get(folder) ?? this.#openNew(folder, folder.parent)
     // The last in the map is the one that was used last.
     this.#open.delete(folder)
     this.#open.set(folder, opened)
     if (this.#open.size > MOST_OPEN) this.close(this.#open.keys().next().value!)
     return opened
+  }
+
+  /** From the folder around it if that is open: a deep path takes the kernel long. */
+  #openNew({ path, name }: LayerFolder, parent: LayerFolder): Folder {
+    return this.#open.get(parent)?.folder(name) ?? this.root.folder(path)
   }
 
   close(folder: LayerFolder): void {

@@ -8,6 +8,7 @@
  */
 import fs from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { entryOf } from '../../../linux/beneath.ts'
 import { Folder } from '../../../linux/folder.ts'
 import { hasCode } from '../../../linux/system-error.ts'
@@ -45,6 +46,7 @@ const MOST_LINKS = 40
 const LONGEST_PATH = 4096
 /** Components that links may make of one path. */
 const MOST_STEPS = 1024
+const FOLDERS_PER_TURN = 256
 
 export class LayerTree implements Disposable {
   readonly #options: LayerTreeOptions
@@ -161,8 +163,9 @@ export class LayerTree implements Disposable {
   }
 
   /** Gives the folders that are still there their attributes. */
-  finish(): void {
-    for (const folder of this.root.all()) {
+  async finish(): Promise<void> {
+    for (const [i, folder] of this.root.all().entries()) {
+      if (i % FOLDERS_PER_TURN === FOLDERS_PER_TURN - 1) await nextTurn()
       const { uid = -1, gid = -1, mode, mtime } = folder.attributes ?? {}
       if (mode === undefined) continue
       const opened = this.#open.get(folder)

@@ -35,7 +35,7 @@ export async function unpackLayer(tar: AsyncIterable<Buffer>, options: UnpackOpt
       }
     }
     reader.finish()
-    options.tree.finish()
+    await options.tree.finish()
     return { bytes: unpacker.bytes, entries: unpacker.entries }
   } finally {
     unpacker.close()
