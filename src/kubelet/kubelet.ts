@@ -252,6 +252,7 @@ class RunningKubelet implements Kubelet {
       runtime,
       workers,
       stats,
+      podLogsDir: this.#podLogsDir,
       events,
       clock,
       log,

@@ -4,8 +4,8 @@ import { Command } from 'commander'
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/log.ts'
 import { isAlive } from '../../base/process-claim.ts'
-import { removeTree } from '../../base/remove-tree.ts'
 import { kubeconfigPaths } from '../../client/kubeconfig.ts'
+import { removeTree } from '../../linux/remove-tree.ts'
 import { CliError } from '../cli-error.ts'
 import {
   findServer,
