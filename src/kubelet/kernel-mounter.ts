@@ -4,6 +4,8 @@ import type { SyscallAgents } from '../linux/syscall-agent.ts'
 import { LinuxError } from '../linux/system-error.ts'
 import type { Mounter } from './mounter.ts'
 
+const UMOUNT_NOFOLLOW = 8
+
 /** Mounts in the namespace of this process, by an agent: Node has no calls for it. */
 export function kernelMounter(agents: Pick<SyscallAgents, 'host'>): Mounter {
   const { host } = agents
@@ -19,7 +21,7 @@ export function kernelMounter(agents: Pick<SyscallAgents, 'host'>): Mounter {
     },
     async unmount(path) {
       try {
-        await host.call('umount2', [path, MNT_DETACH])
+        await host.call('umount2', [path, MNT_DETACH | UMOUNT_NOFOLLOW])
       } catch (error) {
         // Not mounted (any more), or gone altogether.
         if (!(error instanceof LinuxError && ['EINVAL', 'ENOENT'].includes(error.code))) throw error

@@ -259,6 +259,7 @@ class RunningKubelet implements Kubelet {
       runtime,
       workers,
       stats,
+      podLogsDir: this.#podLogsDir,
       events,
       clock,
       log,

@@ -1,10 +1,11 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 
 /** A longer line is written in pieces, as every CRI runtime does. */
 const MAX_PIECE = 16 * 1024
 const NEWLINE = 10
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT
 
 /**
  * A container's log in CRI's format: `time stream tag text`, tag `F` for the end of a line and `P` for a piece before it.
@@ -50,7 +51,8 @@ export class LogWriter {
 
   private open(): number {
     mkdirSync(path.dirname(this.file), { recursive: true })
-    this.fd = openSync(this.file, 'a', 0o640)
+    // A pod with a hostPath may have put a link there.
+    this.fd = openSync(this.file, APPEND | constants.O_NOFOLLOW, 0o640)
     return this.fd
   }
 

@@ -3,8 +3,8 @@
  * that is killed leaves the old or the new. Nothing is synced: a machine that loses power loses its containers too.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { removeTree } from '../../linux/remove-tree.ts'
 import type { ContainerConfig, SeccompProfile } from '../container-config.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
 import type { Identity } from './identity.ts'
@@ -89,12 +89,8 @@ export function readRecord<T>(folder: string, name: string): T | undefined {
 export const renameRecord = (folder: string, from: string, to: string) =>
   renameSync(path.join(folder, `${from}.json`), path.join(folder, `${to}.json`))
 
-/**
- * By another thread: a busy disk takes tens of milliseconds for a folder. Tried again if it is not empty: a shim may just
- * be writing down how its container ended.
- */
-export const removeFolder = (folder: string) =>
-  rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 })
+/** A shim may just be writing down how its container ended: what is added meanwhile is removed too. */
+export const removeFolder = removeTree
 
 /** Another one after every start of the machine: what ran before does not run now. */
 export function currentBootId(): string {

@@ -21,6 +21,7 @@ export interface HousekeepingOptions {
   readonly runtime: ContainerRuntime
   readonly workers: PodWorkers
   readonly stats: StatsCollector
+  readonly podLogsDir: string
   readonly events: EventRecorder
   readonly clock: Clock
   readonly log: Logger
@@ -82,13 +83,15 @@ export class Housekeeping {
   }
 
   async #rotateLogs(): Promise<void> {
-    const { runtime, workers, clock, log } = this.#options
+    const { runtime, workers, clock, log, podLogsDir } = this.#options
     for (const { state } of workers.all())
       for (const { id, state: is, logPath } of state.runtime.containers)
         if (is === 'RUNNING')
-          await rotateLog(runtime, id, logPath, DEFAULT_ROTATION, clock.now()).catch((error: unknown) => {
-            log.warn('a log could not be rotated', { file: logPath, error: String(error) })
-          })
+          await rotateLog(runtime, id, { podLogsDir, file: logPath }, DEFAULT_ROTATION, clock.now()).catch(
+            (error: unknown) => {
+              log.warn('a log could not be rotated', { file: logPath, error: String(error) })
+            },
+          )
   }
 
   /** Whether something was removed. */

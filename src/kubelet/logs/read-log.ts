@@ -1,8 +1,9 @@
 import { watch } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { parseTime } from '../../api/meta/time.ts'
 import type { Clock } from '../../base/clock.ts'
+import { type LogFile, openLog } from './log-files.ts'
 import { parseLogLine } from './log-line.ts'
 
 export interface LogOptions {
@@ -14,8 +15,7 @@ export interface LogOptions {
   readonly stream?: 'stdout' | 'stderr'
 }
 
-export interface LogSource {
-  readonly file: string
+export interface LogSource extends LogFile {
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Whether more may be written. */
@@ -49,7 +49,7 @@ function render(line: Buffer, { timestamps, sinceTime, stream }: LogOptions): Bu
 
 /** Lines as they are in the file; after a rotation they go on in the new one. */
 async function* logLines(source: LogSource, options: LogOptions): AsyncIterable<Buffer> {
-  let handle = await opened(source.file)
+  let handle = await opened(source)
   if (!handle) return
   try {
     let position = await startOf(handle, options.tailLines)
@@ -67,7 +67,7 @@ async function* logLines(source: LogSource, options: LogOptions): AsyncIterable<
       if (source.signal.aborted) return
       if (await wasRotated(source.file, handle)) {
         await handle.close()
-        handle = await opened(source.file)
+        handle = await opened(source)
         if (!handle) return
         position = 0
         continue
@@ -81,7 +81,7 @@ async function* logLines(source: LogSource, options: LogOptions): AsyncIterable<
   }
 }
 
-const opened = (file: string): Promise<FileHandle | undefined> => open(file, 'r').catch(() => undefined)
+const opened = (log: LogFile): Promise<FileHandle | undefined> => openLog(log).catch(() => undefined)
 
 function split(data: Buffer): { complete: Buffer[]; rest: Buffer<ArrayBuffer> } {
   const complete: Buffer[] = []
@@ -113,7 +113,7 @@ async function startOf(handle: FileHandle, tailLines: number | undefined): Promi
 }
 
 async function wasRotated(file: string, handle: FileHandle): Promise<boolean> {
-  const [now, own] = await Promise.all([stat(file).catch(() => undefined), handle.stat()])
+  const [now, own] = await Promise.all([lstat(file).catch(() => undefined), handle.stat()])
   return now !== undefined && now.ino !== own.ino
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, open, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Container, Pod, VolumeMount } from '../../api/generated/core-v1.ts'
 import type { Mount } from '../../container-runtime/container-config.ts'
@@ -66,26 +66,20 @@ function expandedSubPath(expression: string, env: ReadonlyMap<string, string>): 
   return subPath
 }
 
-/** Bound by its handle, so that whoever can write to the volume cannot point it elsewhere in between. */
+/** Bound by its descriptor to a place of the node's own: no change of the volume leads the container elsewhere. */
 async function subPathOf(input: MountInput, { name }: VolumeMount, volume: string, subPath: string, index: number) {
   const { pod, container, rootDir, mounter } = input
   const text = `subPath for volumeMount "${name}" of container "${container.name}"`
-  const handle = await openSubPath(volume, subPath).catch((error: Error) => {
+  using part = await openSubPath(volume, subPath).catch((error: Error) => {
     throw new Error(`failed to prepare ${text}: ${error.message}`)
   })
-  try {
-    // Whoever mounts may be another process.
-    const source = `/proc/${process.pid}/fd/${handle.fd}`
-    if (!mounter.canMount) return await realpath(source)
-    const target = subPathTarget(rootDir, pod.metadata.uid ?? '', name, container.name, index)
-    for (const mounted of await mounter.mountsUnder(target)) await mounter.unmount(mounted)
-    if ((await handle.stat()).isDirectory()) await mkdir(target, { recursive: true })
-    else await touch(target)
-    await mounter.bind(source, target)
-    return target
-  } finally {
-    await handle.close()
-  }
+  if (!mounter.canMount) return realpath(part.path)
+  const target = subPathTarget(rootDir, pod.metadata.uid ?? '', name, container.name, index)
+  for (const mounted of await mounter.mountsUnder(target)) await mounter.unmount(mounted)
+  if ((await stat(part.path)).isDirectory()) await mkdir(target, { recursive: true })
+  else await touch(target)
+  await mounter.bind(part.pathForOthers, target)
+  return target
 }
 
 async function touch(file: string): Promise<void> {

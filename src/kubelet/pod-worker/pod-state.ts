@@ -94,9 +94,9 @@ export class PodState {
       .catch(() => {})
       .then(async () => {
         this.#isReadQueued = false
-        const { runtime, rootDir } = this.context
-        const readMessage = (status: Parameters<typeof terminationMessage>[3]) =>
-          terminationMessage(rootDir, this.uid, this.#pod, status)
+        const { runtime, rootDir, podLogsDir } = this.context
+        const readMessage = (status: Parameters<typeof terminationMessage>[2]) =>
+          terminationMessage({ rootDir, podLogsDir, uid: this.uid }, this.#pod, status)
         this.runtime = await readRuntimePod(runtime, this.uid, this.runtime, readMessage)
         if (!this.isStopped) this.probes.sync(this.#pod, this.runtime)
       })

@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises'
 import type { Pod } from '../../api/generated/core-v1.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
 import { ApiError } from '../../api/meta/api-error.ts'
 import { parseTime } from '../../api/meta/time.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
 import { SerialLoop } from '../../base/serial-loop.ts'
+import { removeTree } from '../../linux/remove-tree.ts'
 import { hasRunning } from '../pod/runtime-pod.ts'
 import type { ProbeType } from '../probes/probe-loop.ts'
 import { isTerminalPhase } from '../status/pod-phase.ts'
@@ -261,7 +261,7 @@ export class PodWorker {
     const { state } = this
     for (const { id } of state.runtime.sandboxes) await runtime.removePodSandbox(id)
     await state.volumes.removeAll(state.uid)
-    await rm(podLogDirectory(podLogsDir, state.pod), { recursive: true, force: true })
+    await removeTree(podLogDirectory(podLogsDir, state.pod))
     source.forget(state.uid)
     userNamespaces.forget(state.uid)
     puller.forget(state.uid)

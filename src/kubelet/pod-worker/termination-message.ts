@@ -1,6 +1,9 @@
-import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import path from 'node:path'
 import type { Pod } from '../../api/generated/core-v1.ts'
 import type { ContainerStatus } from '../../container-runtime/runtime.ts'
+import { openFileBeneath, openFolder } from '../../linux/beneath.ts'
+import { openLog } from '../logs/log-files.ts'
 import { containerName } from '../pod/runtime-pod.ts'
 import { terminationFile } from './pod-paths.ts'
 
@@ -10,18 +13,20 @@ const MAX_LOG_LINES = 80
 
 /** The last words of a container: what it left in its file, or the end of its log where it asked for that. */
 export async function terminationMessage(
-  rootDir: string,
-  uid: string,
+  { rootDir, podLogsDir, uid }: { readonly rootDir: string; readonly podLogsDir: string; readonly uid: string },
   pod: Pod | undefined,
   status: ContainerStatus,
 ): Promise<string | undefined> {
   const name = containerName(status)
-  const written = await tail(terminationFile(rootDir, uid, name, status.attempt), MAX_MESSAGE)
+  const written = await tail(await openMessage(terminationFile(rootDir, uid, name, status.attempt)), MAX_MESSAGE)
   if (written) return written
   const all = [...(pod?.spec?.containers ?? []), ...(pod?.spec?.initContainers ?? [])]
   const policy = all.find((one) => one.name === name)?.terminationMessagePolicy
   if (policy !== 'FallbackToLogsOnError' || (status.exitCode ?? 0) === 0) return undefined
-  const log = await tail(status.logPath, MAX_LOG_MESSAGE * 4)
+  const log = await tail(
+    await openLog({ podLogsDir, file: status.logPath }).catch(() => undefined),
+    MAX_LOG_MESSAGE * 4,
+  )
   return log === undefined ? undefined : lastLogLines(log)
 }
 
@@ -39,8 +44,13 @@ function lastLogLines(log: string): string {
   return text.slice(-MAX_LOG_MESSAGE)
 }
 
-async function tail(file: string, limit: number): Promise<string | undefined> {
-  const handle = await open(file, 'r').catch(() => undefined)
+/** The container writes to the file, and cannot replace it: it is mounted. */
+async function openMessage(file: string): Promise<FileHandle | undefined> {
+  using folder = await openFolder(path.dirname(file)).catch(() => undefined)
+  return folder && (await openFileBeneath(folder.descriptor, path.basename(file)).catch(() => undefined))
+}
+
+async function tail(handle: FileHandle | undefined, limit: number): Promise<string | undefined> {
   if (!handle) return undefined
   try {
     const { size } = await handle.stat()

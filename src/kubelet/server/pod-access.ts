@@ -72,7 +72,8 @@ export class PodAccess {
       const latest = latestOf(worker.state.runtime, container)
       return latest?.id === chosen.id && latest.state !== 'EXITED'
     }
-    return readLog({ file: chosen.logPath, clock: this.#context.clock, signal, isOpen }, options)
+    const { clock, podLogsDir } = this.#context
+    return readLog({ podLogsDir, file: chosen.logPath, clock, signal, isOpen }, options)
   }
 
   #worker({ namespace, name, uid }: PodName): PodWorker {

@@ -23,6 +23,7 @@ const NEW_DATA = '..data_tmp'
  * to which the link `..data` is switched; what users see are links through it. Returns whether anything changed.
  */
 export async function writePayload(directory: string, payload: Payload, now: number): Promise<boolean> {
+  for (const name of payload.keys()) checkName(name)
   if (await mkdir(directory, { recursive: true })) await chmod(directory, 0o755)
   const current = await readlink(path.join(directory, DATA)).catch(() => undefined)
   if (current !== undefined && (await isSame(path.join(directory, DATA), payload))) {
@@ -44,6 +45,13 @@ export async function writePayload(directory: string, payload: Payload, now: num
   await removeStale(directory, payload)
   if (current !== undefined) await rm(path.join(directory, path.basename(current)), { recursive: true, force: true })
   return true
+}
+
+/** The API server refuses such names too, but not all that a kubelet runs has passed it. */
+function checkName(name: string): void {
+  const parts = name.split('/')
+  const isBad = parts.some((part) => part === '' || part === '.' || part === '..') || parts[0]!.startsWith('..')
+  if (isBad || name.includes('\0')) throw new Error(`invalid path of a file in a volume: ${JSON.stringify(name)}`)
 }
 
 /** `..2026_11_16_08_05_09.123`; a number follows if it is taken. */

@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Pod, Volume } from '../../api/generated/core-v1.ts'
+import { removeTree } from '../../linux/remove-tree.ts'
 import { rootMatches, setGroup } from './ownership.ts'
 import { volumePlugins } from './plugins.ts'
 import { forgetTokens } from './projected/service-account-token.ts'
@@ -54,14 +54,13 @@ export class PodVolumes {
   /** The pod has ended: its volumes go, what else there is of it stays for whoever asks. */
   async unmountAll(podUid: string): Promise<void> {
     await this.#unmount(podUid)
-    for (const folder of ['volumes', 'volume-subpaths'])
-      await rm(path.join(this.#podDirectory, folder), { recursive: true, force: true })
+    for (const folder of ['volumes', 'volume-subpaths']) await removeTree(path.join(this.#podDirectory, folder))
   }
 
   /** Removes everything of the pod from the node. */
   async removeAll(podUid: string): Promise<void> {
     await this.#unmount(podUid)
-    await rm(this.#podDirectory, { recursive: true, force: true })
+    await removeTree(this.#podDirectory)
   }
 
   /** What is still mounted must never be deleted through. */

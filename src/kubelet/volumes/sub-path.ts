@@ -1,73 +1,77 @@
-import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-
-/** Linux has no name for it in Node: a handle to a place, without reading what is there. */
-const O_PATH = 0o10000000
+import { entryOf, O_PLACE, type Opened, openBeneath, openFileBeneath, openFolder } from '../../linux/beneath.ts'
+import { hasCode } from '../../linux/system-error.ts'
 
 /**
- * A part of a volume, however its links twist: what lies outside of the volume is refused. The caller must use the
- * handle (`/proc/self/fd/N`), not the path, because the volume's user may change the path at any moment.
+ * Opens a part of a volume, with the folders that are missing made. Links lead only inside the volume. The caller must
+ * use the descriptor, not a path: those who write to the volume may change what a path leads to at any moment.
  */
-export async function openSubPath(volume: string, subPath: string): Promise<FileHandle> {
-  const base = await realpath(volume)
-  const target = await realpath(await madeBelow(base, subPath))
-  return openBelow(base, target)
+export async function openSubPath(volume: string, subPath: string): Promise<Opened> {
+  using root = await openFolder(volume)
+  const parts = subPath.split('/').filter((part) => part !== '' && part !== '.')
+  const found = await openWithin(root, volume, parts.join('/') || '.')
+  return found ?? (await makeMissing(root, volume, parts))
 }
 
-/** A file of a volume; undefined where there is none. What is no plain file, or too large, is refused. */
+/** Reads a file of a volume; undefined where there is none. What is not a plain file, or too large, is refused. */
 export async function readVolumeFile(volume: string, file: string, maxBytes: number): Promise<string | undefined> {
-  const base = await realpath(volume)
-  const target = await realpath(path.join(base, file)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
+  using root = await openFolder(volume)
+  const handle = await openFileBeneath(root.descriptor, file, 'follow').catch((error) => {
+    throw hasCode(error, 'EXDEV') ? outside(file, volume) : error
   })
-  if (target === undefined) return undefined
-  const handle = await openBelow(base, target)
+  if (!handle) return undefined
   try {
-    const found = await handle.stat()
-    if (!found.isFile()) throw new Error(`"${file}" is not a file`)
-    if (found.size > maxBytes) throw new Error(`"${file}" is larger than ${maxBytes} bytes`)
-    return await readFile(`/proc/self/fd/${handle.fd}`, 'utf8')
+    const bytes = Buffer.alloc(maxBytes + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await handle.read(bytes, length, bytes.length - length)).bytesRead
+    if (length > maxBytes) throw new Error(`"${file}" is larger than ${maxBytes} bytes`)
+    return bytes.toString('utf8', 0, length)
   } finally {
     await handle.close()
   }
 }
 
-async function openBelow(base: string, target: string): Promise<FileHandle> {
-  if (!isBelow(base, target)) throw new Error(`subpath "${target}" not within volume path "${base}"`)
-  let handle = await open(base, O_PATH | constants.O_DIRECTORY)
-  for (const part of path.relative(base, target).split('/').filter(Boolean)) {
-    const next = await open(`/proc/self/fd/${handle.fd}/${part}`, O_PATH | constants.O_NOFOLLOW).finally(() =>
-      handle.close(),
-    )
-    handle = next
-    if ((await handle.stat()).isSymbolicLink()) {
-      await handle.close()
-      throw new Error(`subpath "${target}" was changed into a link while it was opened`)
-    }
+/** Undefined where there is nothing by that path. */
+async function openWithin(root: Opened, volume: string, subPath: string): Promise<Opened | undefined> {
+  try {
+    return await openBeneath(root.descriptor, subPath, { flags: O_PLACE, links: 'follow' })
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    if (!hasCode(error, 'EXDEV')) throw error
+    return await openByAbsoluteLink(root, volume, subPath)
   }
-  return handle
 }
 
-/** The path with the folders that were missing, made as the volume's own; never through a link to the outside. */
-async function madeBelow(base: string, subPath: string): Promise<string> {
-  const { mode } = await stat(base)
-  let current = base
-  for (const part of subPath.split('/').filter((one) => one !== '' && one !== '.')) {
-    const next = path.join(current, part)
-    const found = await lstat(next).catch(() => undefined)
-    if (!found) {
-      await mkdir(next, { mode: mode & 0o777 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error
-      })
-      current = next
-      continue
-    }
-    current = found.isSymbolicLink() ? await realpath(next) : next
-    if (!isBelow(base, current)) throw new Error(`subpath "${current}" not within volume path "${base}"`)
-  }
-  return current
+/** A link of the node's administrator may name a place of the volume by its path on the node. */
+async function openByAbsoluteLink(root: Opened, volume: string, subPath: string): Promise<Opened> {
+  const [base, target] = await Promise.all([realpath(root.path), realpath(path.join(root.path, subPath))])
+  const inside = path.relative(base, target)
+  if (inside === '..' || inside.startsWith('../')) throw outside(subPath, volume)
+  return openBeneath(root.descriptor, inside || '.', { flags: O_PLACE })
 }
 
-const isBelow = (base: string, target: string) => target === base || target.startsWith(base === '/' ? '/' : `${base}/`)
+const outside = (subPath: string, volume: string) =>
+  new Error(`subpath "${subPath}" not within volume path "${volume}"`)
+
+/** New folders have the mode of the volume, whatever the umask of this process. */
+async function makeMissing(root: Opened, volume: string, parts: readonly string[]): Promise<Opened> {
+  const mode = (await stat(root.path)).mode & 0o777
+  let from = parts.length - 1
+  let parent = await openWithin(root, volume, parts.slice(0, from).join('/') || '.')
+  while (!parent) parent = await openWithin(root, volume, parts.slice(0, --from).join('/') || '.')
+  for (const part of parts.slice(from)) {
+    using folder = parent
+    const isNew = await mkdir(entryOf(folder.descriptor, part), { mode }).then(() => true, unlessThere)
+    parent = await openBeneath(folder.descriptor, part, { flags: O_PLACE })
+    // Only what is empty: it may have been exchanged for the folder of someone else already.
+    if (isNew && (await readdir(parent.path)).length === 0) await chmod(parent.path, mode)
+  }
+  return parent
+}
+
+function unlessThere(error: NodeJS.ErrnoException): boolean {
+  if (error.code === 'EEXIST') return false
+  throw error
+}

@@ -15,18 +15,35 @@ export interface ArchiveFiles {
 const CHUNK = 256 * 1024
 const MOST_LINKS = 10
 
+/** Names are those that documents of the archive give: neither they nor links lead out of the folder. */
 export function folderFiles(folder: string): ArchiveFiles {
-  const at = (name: string) => path.join(folder, name)
+  const root = fs.realpathSync(folder)
+  const find = (name: string): string | undefined => {
+    const file = attempt(() => fs.realpathSync(path.join(root, name)))
+    return file?.startsWith(`${root}/`) && fs.statSync(file).isFile() ? file : undefined
+  }
+  const at = (name: string): string => {
+    const file = find(name)
+    if (file === undefined) throw badImage(`the archive has no ${name}`)
+    return file
+  }
   const size = (name: string) => fs.statSync(at(name)).size
   return {
-    has: (name) => fs.statSync(at(name), { throwIfNoEntry: false })?.isFile() ?? false,
+    has: (name) => find(name) !== undefined,
     size,
     read(name, limit) {
-      if (!fs.existsSync(at(name))) throw badImage(`the archive has no ${name}`)
       if (size(name) > limit) throw badImage(`${name} is larger than ${limit} bytes`)
       return fs.readFileSync(at(name))
     },
     open: (name) => fs.createReadStream(at(name), { highWaterMark: CHUNK }),
+  }
+}
+
+function attempt<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch {
+    return undefined
   }
 }
 

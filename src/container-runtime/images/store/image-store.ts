@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log.ts'
+import { removeTree } from '../../../linux/remove-tree.ts'
 import type { ImageContent, ImageContents } from '../../image-content.ts'
 import type { Image, ImageFilesystem, ImageService, PullOptions, PullProgress } from '../../image-service.ts'
 import { RuntimeError } from '../../runtime.ts'
@@ -17,7 +18,7 @@ import { type ImageIndex, type ImageRecord, withImage, withoutName } from './ima
 import { LayerBrigade } from './layer-brigade.ts'
 import type { LayerRecord, Layers } from './layers.ts'
 import { SharedWork } from './shared-work.ts'
-import { removeTree, type StoreFolder } from './store-folder.ts'
+import type { StoreFolder } from './store-folder.ts'
 import { sweep } from './sweep.ts'
 
 export interface ImageStoreParts {

@@ -94,22 +94,19 @@ export class Layers {
     if (!below) throw imageError('Unavailable', `the layer below ${diffId} is gone`)
     const draft = path.join(work, id)
     const root = path.join(draft, 'fs')
+    const removed = path.join(work, `removed-${id}`)
     fs.mkdirSync(root, { recursive: true, mode: 0o755 })
     fs.chmodSync(root, 0o755)
+    fs.mkdirSync(removed, { mode: 0o700 })
     const isFlat = flat && below.length > 0
     const modes = isFlat ? this.#copyBelow(below, root) : new Map<string, number>()
     const lowers = isFlat ? [] : below.map((layer) => ({ root: this.root(layer.id), opaque: new Set(layer.opaque) }))
-    const tree = new LayerTree({ root, lowers, flat: isFlat, files, opaqueAttribute, modes })
+    using tree = new LayerTree({ root, removed, lowers, flat: isFlat, files, opaqueAttribute, modes })
     const hash = createHash('sha256')
-    const unpacked = await unpackLayer(hashed(decompressed(tar), hash, limits.layerBytes), {
-      tree,
-      root,
-      files,
-      limits,
-    })
+    const unpacked = await unpackLayer(hashed(decompressed(tar), hash, limits.layerBytes), { tree, files, limits })
     const digest = `sha256:${hash.digest('hex')}`
     if (digest !== diffId) throw badImage(`wrong diff id calculated on extraction "${digest}", expected "${diffId}"`)
-    const record: LayerRecord = { id, diffId, parent, flat: isFlat, opaque: [...tree.opaque], ...unpacked }
+    const record: LayerRecord = { id, diffId, parent, flat: isFlat, opaque: tree.opaque(), ...unpacked }
     fs.writeFileSync(path.join(draft, 'layer.json'), JSON.stringify(record), { mode: 0o600 })
     this.#appear(draft, id)
   }

@@ -90,21 +90,3 @@ export class StoreFolder {
     }
   }
 }
-
-/** A tree with everything in it; folders that forbid it to their owner are opened first. */
-export async function removeTree(tree: string): Promise<void> {
-  try {
-    await fs.promises.rm(tree, { recursive: true, force: true })
-  } catch (error) {
-    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-    openFolders(tree)
-    await fs.promises.rm(tree, { recursive: true, force: true })
-  }
-}
-
-function openFolders(folder: string): void {
-  if (!fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
-  fs.chmodSync(folder, 0o700)
-  for (const entry of fs.readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) openFolders(path.join(folder, entry.name))
-}

@@ -1,8 +1,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { removeTree } from '../../../linux/remove-tree.ts'
 import type { ImageIndex } from './image-index.ts'
 import type { Layers } from './layers.ts'
-import { removeTree, type StoreFolder } from './store-folder.ts'
+import type { StoreFolder } from './store-folder.ts'
 
 export interface Sweepable {
   readonly folder: StoreFolder

@@ -1,8 +1,10 @@
 /** Layers come as gzip, zstd or plain; what they are is told by their first bytes, as media types are not reliable. */
 import type { Transform } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { Decompress } from 'fzstd'
 import { badImage } from '../image-error.ts'
+import { ZstdFrames } from './zstd-frames.ts'
 
 const GZIP = Buffer.from([0x1f, 0x8b])
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
@@ -79,20 +81,42 @@ function zstd(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   return native ? through(source, native()) : zstdInScript(source)
 }
 
-/** Four bytes can stand for 128 KiB: small bites keep what comes of each in bounds. */
-const BITE = 1024
+/** As much as zlib's own decoder takes. */
+const LARGEST_WINDOW = 128 * 1024 ** 2
+/** The decoder moves its whole window for each block, and four bytes can be a block: so many bytes between two turns. */
+const MOVED_PER_TURN = 256 * 1024 ** 2
+const [SMALLEST_BITE, LARGEST_BITE] = [16, 1024]
 
 async function* zstdInScript(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let ready: Buffer[] = []
+  let moved = 0
+  const frames = new ZstdFrames(LARGEST_WINDOW)
   const decoder = new Decompress((bytes) => ready.push(Buffer.from(bytes)))
   for await (const bytes of source)
-    for (let at = 0; at < bytes.length; at += BITE) {
-      try {
-        decoder.push(bytes.subarray(at, at + BITE))
-      } catch (error) {
-        throw badImage(`the layer is damaged: ${(error as Error).message}`)
-      }
+    for (const { bite, window } of bitesOf(bytes, frames)) {
+      damaged(() => decoder.push(bite))
+      moved += ready.length * window
+      if (moved > MOVED_PER_TURN) await nextTurn()
+      moved %= MOVED_PER_TURN
       yield* ready
       ready = []
     }
+}
+
+/** The larger the window, the smaller the bites. */
+function* bitesOf(bytes: Buffer, frames: ZstdFrames): Generator<{ bite: Buffer; window: number }> {
+  for (let at = 0; at < bytes.length; at += LARGEST_BITE) {
+    const part = bytes.subarray(at, at + LARGEST_BITE)
+    const window = damaged(() => frames.check(part))
+    const size = Math.max(SMALLEST_BITE, Math.min(LARGEST_BITE, Math.floor((4 * MOVED_PER_TURN) / window)))
+    for (let from = 0; from < part.length; from += size) yield { bite: part.subarray(from, from + size), window }
+  }
+}
+
+function damaged<T>(decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    throw badImage(`the layer is damaged: ${(error as Error).message}`)
+  }
 }

@@ -6,8 +6,16 @@ const SPACE = 0x20
 const NEWLINE = 0x0a
 const EQUALS = 0x3d
 const LONGEST_COUNT = 20
+const XATTR = 'SCHILY.xattr.'
+const SPARSE = 'GNU.sparse.'
+const KNOWN = new Set(['path', 'linkpath', 'size', 'uid', 'gid', 'mtime'])
+/** The kernel lists no more names of one file than fit 64 KiB. */
+const MOST_XATTRS = 256
 
-/** Values are bytes: those of extended attributes are no text. */
+/**
+ * Keeps what is of use: a tar may have any number of headers before an entry, each with any number of records. Values are
+ * bytes: those of extended attributes are no text.
+ */
 export function parsePax(bytes: Buffer, into: Map<string, Buffer>): void {
   for (let at = 0; at < bytes.length; ) {
     const space = bytes.indexOf(SPACE, at)
@@ -18,7 +26,10 @@ export function parsePax(bytes: Buffer, into: Map<string, Buffer>): void {
       throw badImage('a tar has a bad pax header')
     const key = bytes.toString('utf8', space + 1, equals)
     if (key === '' || key.includes('\0')) throw badImage('a tar has a bad pax header')
-    into.set(key, bytes.subarray(equals + 1, end - 1))
+    if (key.startsWith(SPARSE)) throw badImage('sparse files in a tar are not supported')
+    // A copy: the whole header would stay in memory for a short value.
+    if (KNOWN.has(key) || key.startsWith(XATTR)) into.set(key, Buffer.from(bytes.subarray(equals + 1, end - 1)))
+    if (into.size > KNOWN.size + MOST_XATTRS) throw badImage('a tar entry has too many extended attributes')
     at = end
   }
 }
@@ -33,7 +44,6 @@ export interface TarEntry extends TarHeader {
 }
 
 const NO_XATTRS: readonly Xattr[] = []
-const XATTR = 'SCHILY.xattr.'
 
 /** The header with what the extended ones before it say instead. */
 export function withExtensions(header: TarHeader, pax: ReadonlyMap<string, Buffer>): TarEntry {
@@ -49,8 +59,6 @@ export function withExtensions(header: TarHeader, pax: ReadonlyMap<string, Buffe
     if (!/^-?[0-9]{1,18}(\.[0-9]*)?$/.test(value)) throw badImage(`a tar entry has a bad ${key}`)
     return Number(value)
   }
-  for (const key of pax.keys())
-    if (key.startsWith('GNU.sparse.')) throw badImage('sparse files in a tar are not supported')
   const xattrs = [...pax].filter(([key]) => key.startsWith(XATTR))
   return {
     ...header,

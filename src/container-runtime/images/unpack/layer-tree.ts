@@ -1,84 +1,71 @@
 /**
  * One layer as it is unpacked, above the layers it stands on. Paths of a tar are followed here component by component, in
- * the view a container will have; a symbolic link leads to a place of the image, never of the host.
+ * the view a container will have; a symbolic link leads to a place of the image, never of the host. The result is a
+ * folder by its real path, which the kernel opens without following any link, and a name in it.
  *
  * Overlay's own marks say what a layer hides: a character device 0/0 instead of a file, an attribute on a folder. Where
  * the system forbids these, a layer is `flat`: it begins as a copy of what is below, and what is hidden is removed.
  */
 import fs from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { entryOf } from '../../../linux/beneath.ts'
+import { Folder } from '../../../linux/folder.ts'
+import { hasCode } from '../../../linux/system-error.ts'
 import { badImage } from '../image-error.ts'
-import { type PrivilegedFiles, S_IFCHR } from './privileged-files.ts'
-
-/** A finished layer. */
-export interface LowerLayer {
-  readonly root: string
-  /** Folders that hide what is below, as paths in the image. */
-  readonly opaque: ReadonlySet<string>
-}
+import { copyUp } from './copy-up.ts'
+import { LayerFolder, type LowerLayer, OpenFolders } from './layer-folder.ts'
+import { ownerSoftly, type PrivilegedFiles, S_IFCHR } from './privileged-files.ts'
 
 export interface LayerTreeOptions {
   readonly root: string
+  /** A folder of the same file system, for what was removed: it is deleted when there is time. */
+  readonly removed: string
   /** The topmost first; none for a flat layer. */
-  readonly lowers: readonly LowerLayer[]
+  readonly lowers: readonly { readonly root: string; readonly opaque: ReadonlySet<string> }[]
   readonly flat: boolean
   readonly files: PrivilegedFiles
-  /** Of folders that are there already. */
+  /** Of folders that a flat layer begins with, by their paths in the image. */
   readonly modes?: ReadonlyMap<string, number>
   /** The attribute that makes a folder opaque: `trusted.overlay.opaque`, or `user.…` without privileges. */
   readonly opaqueAttribute: string
 }
 
-/** A folder of the image: its place in this layer, and in those below that shine through. */
-interface Folder {
-  readonly path: string
-  readonly own: string
-  lowers: LowerFolder[]
-}
-
-interface LowerFolder {
-  readonly layer: LowerLayer
-  readonly place: string
-}
-
-type Below = { readonly kind: 'nothing' } | { readonly kind: 'folder'; readonly lowers: LowerFolder[] } | Leaf
-
-interface Leaf {
-  readonly kind: 'leaf'
-  readonly place: string
-  readonly stat: fs.Stats
-}
+type Below =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'folder'; readonly lowers: readonly LowerLayer[] }
+  | { readonly kind: 'leaf'; readonly layer: LowerLayer; readonly stat: fs.Stats }
 
 /** Where an entry goes: its folder exists, by that name or not yet anything. */
 export interface Place {
-  readonly folder: Folder
+  readonly folder: LayerFolder
   readonly name: string
-  /** On the host. */
-  readonly file: string
-  /** In the image. */
-  readonly path: string
 }
 
 const MOST_LINKS = 40
 const LONGEST_PATH = 4096
+/** Components that links may make of one path. */
+const MOST_STEPS = 1024
+const FOLDERS_PER_TURN = 256
 
-export class LayerTree {
+export class LayerTree implements Disposable {
   readonly #options: LayerTreeOptions
-  readonly #folders = new Map<string, Folder>()
-  readonly opaque = new Set<string>()
-  /** Modes of folders that no entry has named. They come last: some would forbid us to go on. */
-  readonly #modes: Map<string, number>
+  readonly #open: OpenFolders
+  readonly #removed: Folder
+  readonly #lowers: readonly LowerLayer[]
+  #removals = 0
+  readonly root: LayerFolder
 
   constructor(options: LayerTreeOptions) {
+    const { root, removed, lowers, modes = [] } = options
     this.#options = options
-    this.#modes = new Map(options.modes)
-    const { root, lowers } = options
-    const below: LowerFolder[] = []
-    for (const layer of lowers) {
-      below.push({ layer, place: layer.root })
-      if (layer.opaque.has('')) break
-    }
-    this.#folders.set('', { path: '', own: root, lowers: below })
+    this.#open = new OpenFolders(root)
+    this.#removed = Folder.open(removed)
+    const hides = lowers.findIndex(({ opaque }) => opaque.has(''))
+    const seen = hides < 0 ? lowers : lowers.slice(0, hides + 1)
+    this.#lowers = seen.map((lower) => ({ root: Folder.open(lower.root), opaque: lower.opaque }))
+    this.root = new LayerFolder('', undefined, this.#lowers)
+    for (const [at, mode] of modes) this.#known(at).attributes = { mode }
   }
 
   /** The place an entry of the tar names; undefined for the root itself. Missing folders on the way are made. */
@@ -86,167 +73,202 @@ export class LayerTree {
     const parts = partsOf(name)
     const last = parts.pop()
     if (last === undefined) return undefined
-    return placeIn(await this.#folder(parts), last)
+    const folder = await this.#folder(parts)
+    if (folder.path.length + last.length >= LONGEST_PATH) throw badImage(`${JSON.stringify(name)} is nested too deeply`)
+    return { folder, name: last }
   }
 
-  /** A folder in this layer, over whatever is there. Returns true if it is new. */
-  async makeFolder({ folder, name, file, path: at }: Place): Promise<boolean> {
-    const own = lstat(file)
-    if (own?.isDirectory()) return false
-    const below = this.#below(folder, name)
-    if (own) this.remove({ folder, name, file, path: at })
-    fs.mkdirSync(file, 0o700)
+  /** The open folder of a place, until the next one is asked for. */
+  opened({ folder }: Place): Folder {
+    return this.#open.get(folder)
+  }
+
+  stat(place: Place): fs.Stats | undefined {
+    return this.opened(place).stat(place.name)
+  }
+
+  /** A folder in this layer, over whatever is there. */
+  async makeFolder(place: Place): Promise<LayerFolder> {
+    const { folder, name } = place
+    const own = this.stat(place)
+    if (own?.isDirectory()) return folder.children.get(name) ?? this.#add(place, this.#below(place))
+    const below = this.#below(place)
+    if (own) this.remove(place)
+    this.opened(place).makeFolder(name, 0o700)
+    const made = this.#add(place, below)
     // Something else stood here: what a folder below has must not come back.
-    if (own && below.kind === 'folder') await this.#makeOpaque(at, file)
-    return true
+    if (own && below.kind === 'folder') await this.#makeOpaque(made)
+    return made
   }
 
-  /** Clears a place of this layer for something that is no folder. */
-  remove({ file, path: at }: Place): void {
-    const own = lstat(file)
-    if (!own) return
-    if (!own.isDirectory()) {
-      fs.unlinkSync(file)
-      return
+  /** Clears a place of this layer for something else. */
+  remove(place: Place): void {
+    const { folder, name } = place
+    const opened = this.opened(place)
+    try {
+      opened.unlink(name)
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return
+      if (!hasCode(error, 'EISDIR')) throw error
+      // Whatever is in it, this takes a moment only.
+      opened.setMode(name, 0o700)
+      const aside = entryOf(this.#removed.descriptor, String(++this.#removals))
+      fs.renameSync(entryOf(opened.descriptor, name), aside)
+      folder.children.delete(name)
     }
-    fs.rmSync(file, { recursive: true, force: true })
-    for (const known of [...this.#folders.keys()])
-      if (known === at || known.startsWith(`${at}/`)) this.#folders.delete(known)
-    for (const known of [...this.opaque]) if (known === at || known.startsWith(`${at}/`)) this.opaque.delete(known)
   }
 
-  /** `.wh.name`: what layers below have by that name is gone. `isOurs` tells what this very layer has brought. */
-  async hide({ folder, name, file, path: at }: Place, isOurs: (path: string) => boolean): Promise<void> {
-    const own = lstat(file)
+  /** `.wh.name`: what layers below have by that name is gone. */
+  async hide(place: Place): Promise<void> {
+    const { folder, name } = place
+    const own = this.stat(place)
     if (this.#options.flat) {
-      if (own && !isOurs(at)) this.remove({ folder, name, file, path: at })
+      if (own && !folder.brought.has(name)) this.remove(place)
       return
     }
-    const below = this.#below(folder, name)
+    const below = this.#below(place)
     if (below.kind === 'nothing') return
-    if (!own) await this.#options.files.mknod(file, S_IFCHR, 0, 0)
-    else if (own.isDirectory()) await this.#makeOpaque(at, file)
+    if (!own) await this.#options.files.mknod(this.opened(place).pathForOthers(name), S_IFCHR, 0, 0)
+    else if (own.isDirectory()) await this.#makeOpaque(folder.children.get(name) ?? this.#add(place, below))
   }
 
   /** `.wh..wh..opq`: nothing that layers below have in this folder. */
-  async hideAll(folder: Folder, isOurs: (path: string) => boolean): Promise<void> {
+  async hideAll(folder: LayerFolder): Promise<void> {
     if (!this.#options.flat) {
-      if (folder.lowers.length > 0) await this.#makeOpaque(folder.path, folder.own)
+      if (folder.lowers.length > 0) await this.#makeOpaque(folder)
       return
     }
-    for (const name of fs.readdirSync(folder.own)) {
-      const place = placeIn(folder, name)
-      if (!isOurs(place.path)) this.remove(place)
-    }
+    for (const name of this.#open.get(folder).names()) if (!folder.brought.has(name)) this.remove({ folder, name })
   }
 
   /** A file that exists in the image, in this layer: one that is only below is copied up. For hard links. */
-  async present(name: string): Promise<string> {
+  async present(name: string): Promise<Place> {
     const place = await this.place(name)
-    const own = place && lstat(place.file)
+    const own = place && this.stat(place)
     if (own?.isDirectory() || !place) throw badImage(`a hard link to the folder ${JSON.stringify(name)}`)
-    if (own && !isWhiteout(own)) return place.file
-    const below = own ? undefined : this.#below(place.folder, place.name)
+    if (own && !isWhiteout(own)) return place
+    const below = own ? undefined : this.#below(place)
     if (below?.kind !== 'leaf' || !(below.stat.isFile() || below.stat.isSymbolicLink()))
       throw badImage(`a hard link to ${JSON.stringify(name)}, which is no file`)
-    copyUp(below, place.file)
-    return place.file
+    copyUp(below.layer.root, place.folder.pathOf(place.name), below.stat, this.opened(place), place.name)
+    return place
   }
 
-  finish(): void {
-    for (const [folder, mode] of this.#modes) if (lstat(folder)?.isDirectory()) fs.chmodSync(folder, mode)
+  /** Folders that hide what is below, as paths in the image. */
+  opaque(): string[] {
+    return this.root
+      .all()
+      .filter(({ isOpaque }) => isOpaque)
+      .map((folder) => folder.path)
   }
 
-  async #folder(parts: readonly string[]): Promise<Folder> {
-    let folder = this.#folders.get('')!
+  /** Gives the folders that are still there their attributes. */
+  async finish(): Promise<void> {
+    for (const [i, folder] of this.root.all().entries()) {
+      if (i % FOLDERS_PER_TURN === FOLDERS_PER_TURN - 1) await nextTurn()
+      const { uid = -1, gid = -1, mode, mtime } = folder.attributes ?? {}
+      if (mode === undefined) continue
+      const opened = this.#open.get(folder)
+      ownerSoftly(() => opened.setOwnOwner(uid, gid))
+      opened.setOwnMode(mode)
+      if (mtime !== undefined) opened.setOwnTimes(mtime, mtime)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#open[Symbol.dispose]()
+    this.#removed[Symbol.dispose]()
+    for (const { root } of this.#lowers) root[Symbol.dispose]()
+  }
+
+  async #folder(parts: readonly string[]): Promise<LayerFolder> {
+    let folder = this.root
     let links = 0
+    let steps = 0
     const left = [...parts].reverse()
     while (left.length > 0) {
       const name = left.pop()!
       if (name === '..') {
-        folder = this.#folders.get(parentOf(folder.path))!
+        folder = folder.parent ?? folder
         continue
       }
-      const next = await this.#enter(folder, name)
+      const next = await this.#enter({ folder, name })
       if (typeof next !== 'string') {
         folder = next
         continue
       }
-      if (++links > MOST_LINKS) throw badImage(`too many symbolic links in ${JSON.stringify(parts.join('/'))}`)
-      if (next.startsWith('/')) folder = this.#folders.get('')!
+      const more = next.split('/').filter((part) => part !== '' && part !== '.')
+      steps += more.length
+      if (++links > MOST_LINKS || steps > MOST_STEPS)
+        throw badImage(`too many symbolic links in ${JSON.stringify(parts.join('/'))}`)
+      if (next.startsWith('/')) folder = this.root
       // Here `..` stays: the root is its own parent, as in every container.
-      left.push(
-        ...next
-          .split('/')
-          .filter((part) => part !== '' && part !== '.')
-          .reverse(),
-      )
+      left.push(...more.reverse())
     }
     return folder
   }
 
-  /** The folder by that name, made if need be, or the text of a symbolic link. */
-  async #enter(folder: Folder, name: string): Promise<Folder | string> {
-    const place = placeIn(folder, name)
-    const known = this.#folders.get(place.path)
+  /** The folder at this place, made if need be, or the text of a symbolic link. */
+  async #enter(place: Place): Promise<LayerFolder | string> {
+    const { folder, name } = place
+    const known = folder.children.get(name)
     if (known) return known
-    const own = lstat(place.file)
-    if (own?.isSymbolicLink()) return fs.readlinkSync(place.file)
+    const own = this.stat(place)
+    if (own?.isSymbolicLink()) return this.opened(place).readLink(name)
     const isHidden = own !== undefined && isWhiteout(own)
-    if (own && !own.isDirectory() && !isHidden) throw badImage(`${JSON.stringify(place.path)} is no folder`)
-    const below = this.#below(folder, name)
+    if (own && !own.isDirectory() && !isHidden) throw badImage(`${JSON.stringify(folder.pathOf(name))} is no folder`)
+    const below = this.#below(place)
     if (!own && below.kind === 'leaf') {
-      if (below.stat.isSymbolicLink()) return fs.readlinkSync(below.place)
-      throw badImage(`${JSON.stringify(place.path)} is no folder`)
+      if (below.stat.isSymbolicLink()) return below.layer.root.readLink(folder.pathOf(name))
+      throw badImage(`${JSON.stringify(folder.pathOf(name))} is no folder`)
     }
-    if (!own || isHidden) await this.#makeImplied(place, below)
-    const isOpaque = this.opaque.has(place.path)
-    const entered = {
-      path: place.path,
-      own: place.file,
-      lowers: below.kind === 'folder' && !isOpaque ? below.lowers : [],
-    }
-    this.#folders.set(place.path, entered)
-    return entered
+    return own && !isHidden ? this.#add(place, below) : this.#makeImplied(place, below)
   }
 
   /** A folder that no entry has named is like the one below, if there is one. */
-  async #makeImplied(place: Place, below: Below): Promise<void> {
-    const isNew = lstat(place.file) === undefined
-    await this.makeFolder(place)
-    const lower = below.kind === 'folder' ? below.lowers[0] : undefined
-    if (!lower || !isNew) {
-      fs.chmodSync(place.file, 0o755)
-      return
-    }
-    const { uid, gid, mode } = fs.lstatSync(lower.place)
-    chownSoftly(place.file, uid, gid)
-    this.#modes.set(place.file, mode & 0o7777)
+  async #makeImplied(place: Place, below: Below): Promise<LayerFolder> {
+    const isNew = this.stat(place) === undefined
+    const made = await this.makeFolder(place)
+    const lower = below.kind === 'folder' && isNew ? below.lowers[0]?.root.stat(made.path) : undefined
+    made.attributes = lower ? { uid: lower.uid, gid: lower.gid, mode: lower.mode & 0o7777 } : { mode: 0o755 }
+    return made
   }
 
-  async #makeOpaque(at: string, file: string): Promise<void> {
+  #known(at: string): LayerFolder {
+    let folder = this.root
+    for (const name of at.split('/').filter(Boolean))
+      folder = folder.children.get(name) ?? this.#add({ folder, name }, { kind: 'nothing' })
+    return folder
+  }
+
+  #add({ folder, name }: Place, below: Below): LayerFolder {
+    const at = folder.pathOf(name)
+    if (at.length >= LONGEST_PATH) throw badImage(`${JSON.stringify(at)} is nested too deeply`)
+    const added = new LayerFolder(at, folder, below.kind === 'folder' ? below.lowers : [])
+    folder.children.set(name, added)
+    return added
+  }
+
+  async #makeOpaque(folder: LayerFolder): Promise<void> {
     const { files, opaqueAttribute, flat } = this.#options
-    if (flat) return
-    await files.setxattr(file, opaqueAttribute, Buffer.from('y'))
-    this.opaque.add(at)
-    const known = this.#folders.get(at)
-    if (known) known.lowers = []
-    for (const inner of [...this.#folders.keys()])
-      if (inner.startsWith(at === '' ? '' : `${at}/`) && inner !== at) this.#folders.delete(inner)
+    if (flat || folder.isOpaque) return
+    await files.setxattr(this.#open.get(folder).pathForOthers(), opaqueAttribute, Buffer.from('y'))
+    folder.isOpaque = true
+    folder.hideBelow()
   }
 
-  #below(folder: Folder, name: string): Below {
-    const lowers: LowerFolder[] = []
-    for (const { layer, place } of folder.lowers) {
-      const file = `${place}/${name}`
-      const stat = lstat(file)
+  #below({ folder, name }: Place): Below {
+    const at = folder.pathOf(name)
+    const lowers: LowerLayer[] = []
+    for (const layer of folder.lowers) {
+      const stat = layer.root.stat(at)
       if (!stat) continue
       if (!stat.isDirectory()) {
         if (lowers.length > 0 || isWhiteout(stat)) break
-        return { kind: 'leaf', place: file, stat }
+        return { kind: 'leaf', layer, stat }
       }
-      lowers.push({ layer, place: file })
-      if (layer.opaque.has(pathIn(folder, name))) break
+      lowers.push(layer)
+      if (layer.opaque.has(at)) break
     }
     return lowers.length > 0 ? { kind: 'folder', lowers } : { kind: 'nothing' }
   }
@@ -262,31 +284,4 @@ export function partsOf(name: string): string[] {
   return clean.split('/').filter((part) => part !== '' && part !== '.')
 }
 
-const pathIn = (folder: { readonly path: string }, name: string) =>
-  folder.path === '' ? name : `${folder.path}/${name}`
-const placeIn = (folder: Folder, name: string): Place => ({
-  folder,
-  name,
-  file: `${folder.own}/${name}`,
-  path: pathIn(folder, name),
-})
-const parentOf = (at: string) => at.slice(0, Math.max(0, at.lastIndexOf('/')))
-const lstat = (file: string) => fs.lstatSync(file, { throwIfNoEntry: false })
 const isWhiteout = (stat: fs.Stats) => stat.isCharacterDevice() && stat.rdev === 0
-
-function copyUp({ place, stat }: Leaf, to: string): void {
-  if (stat.isSymbolicLink()) fs.symlinkSync(fs.readlinkSync(place), to)
-  else fs.copyFileSync(place, to, fs.constants.COPYFILE_EXCL)
-  chownSoftly(to, stat.uid, stat.gid)
-  if (!stat.isSymbolicLink()) fs.chmodSync(to, stat.mode & 0o7777)
-  fs.lutimesSync(to, stat.atime, stat.mtime)
-}
-
-/** Ids that a user namespace does not have cannot be given. */
-export function chownSoftly(file: string, uid: number, gid: number): void {
-  try {
-    fs.lchownSync(file, uid, gid)
-  } catch (error) {
-    if (!['EPERM', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-  }
-}

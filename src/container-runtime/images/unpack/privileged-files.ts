@@ -32,3 +32,12 @@ const SOFT = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL', 'ENO
 
 /** True if the system or the file system does not allow it: images must unpack without. */
 export const notPermitted = (error: unknown) => SOFT.has((error as NodeJS.ErrnoException).code ?? '')
+
+/** Ids that a user namespace does not have cannot be given. */
+export function ownerSoftly(setOwner: () => void): void {
+  try {
+    setOwner()
+  } catch (error) {
+    if (!['EPERM', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}

@@ -116,7 +116,8 @@ export class TarReader {
     if (type === 'x') parsePax(bytes, this.#pax)
     else if (type === 'g') parsePax(bytes, this.#global)
     else this.#pax.set(type === 'L' ? 'path' : 'linkpath', untilZero(bytes))
-    if (totalOf(this.#global) > this.#headerLimit) throw badImage('the global headers of a tar are too large')
+    for (const kept of [this.#global, this.#pax])
+      if (totalOf(kept) > this.#headerLimit) throw badImage('the extended headers of a tar entry are too large')
   }
 }
 

@@ -13,12 +13,17 @@ import { unpackLayer } from './unpack-layer.ts'
 
 let scratch: string
 let root: string
+/** Where the tree puts what it removes. */
+let trash: string
 beforeEach(() => {
   scratch = mkdtempSync(path.join(tmpdir(), 'unpack-'))
   root = path.join(scratch, 'outer', 'root')
   mkdirSync(root, { recursive: true })
+  trash = mkdtempSync(path.join(tmpdir(), 'unpack-removed-'))
 })
-afterEach(() => rmSync(scratch, { recursive: true, force: true }))
+afterEach(() => {
+  for (const folder of [scratch, trash]) rmSync(folder, { recursive: true, force: true })
+})
 
 const refused = async () => {
   throw Object.assign(new Error('no'), { code: 'EPERM' })
@@ -29,9 +34,16 @@ async function* chunksOf(tar: Buffer, size = 700): AsyncGenerator<Buffer> {
   for (let at = 0; at < tar.length; at += size) yield tar.subarray(at, at + size)
 }
 
-function unpack(tar: Buffer, limits = {}) {
-  const tree = new LayerTree({ root, lowers: [], flat: true, files, opaqueAttribute: 'x' })
-  return unpackLayer(chunksOf(tar), { tree, root, files, limits: { ...DEFAULT_LIMITS, ...limits } })
+async function unpack(tar: Buffer, limits = {}) {
+  using tree = new LayerTree({
+    root,
+    removed: mkdtempSync(path.join(trash, 'layer-')),
+    lowers: [],
+    flat: true,
+    files,
+    opaqueAttribute: 'x',
+  })
+  return await unpackLayer(chunksOf(tar), { tree, files, limits: { ...DEFAULT_LIMITS, ...limits } })
 }
 const unpackEntries = (...entries: TestEntry[]) => unpack(testTar(entries))
 const read = (name: string) => readFileSync(path.join(root, name), 'utf8')
@@ -219,6 +231,26 @@ describe('what a hostile tar has', () => {
 
 describe('compression', () => {
   const text = Buffer.from('hello '.repeat(50_000))
+  const MAGIC = [0x28, 0xb5, 0x2f, 0xfd]
+  /** What the zstd program makes of the text. */
+  const zstdStreams = [
+    [
+      'with a checksum',
+      '28b52ffd04587400003068656c6c6f200100f7ffc94b114c0000086c0100fcff3910024d0000086f0100dc131d0801632abe32',
+    ],
+    [
+      'without a checksum',
+      '28b52ffd00687400003068656c6c6f200100f7ffc94b11440000000100fdffc90b10450000000100dd131d0001',
+    ],
+    [
+      'with a window of 32 MiB',
+      '28b52ffd00787400003068656c6c6f200100f7ffc94b114c0000086c0100fcff3910024d0000086f0100dc131d0801',
+    ],
+    [
+      'in two frames, with one to skip between them',
+      '28b52ffd04587400003068656c6c6f200100f7ffc94b11450000086c0100ecc90e84c1e28cd8502a4d1803000000aabbcc28b52ffd04587400003068656c6c6f200100f7ffc94b11450000086c0100ecc90e84c1e28cd8',
+    ],
+  ].map(([name, hex]) => [name!, Buffer.from(hex!, 'hex')] as const)
   async function all(bytes: Buffer, size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     for await (const part of decompressed(chunksOf(bytes, size))) parts.push(part)
@@ -228,6 +260,19 @@ describe('compression', () => {
   test.each([1, 3, 700, 1_000_000])('is told by the first bytes, in chunks of %i', async (size) => {
     expect((await all(gzipSync(text), size)).equals(text)).toBe(true)
     expect((await all(text.subarray(0, 3000), size)).equals(text.subarray(0, 3000))).toBe(true)
+  })
+
+  test.each(zstdStreams)('zstd is decoded: %s', async (_name, bytes) => {
+    for (const size of [1, 50, 100_000]) expect((await all(bytes, size)).equals(text)).toBe(true)
+  })
+
+  test.each([
+    ['a window of gigabytes', [0x00, 0xa8]],
+    ['a window of gigabytes in the second frame', [0x20, 1, 9, 0, 0, 0x41, ...MAGIC, 0x00, 0xa8]],
+    ['content of gigabytes as one segment', [0xa0, 0, 0, 0, 0x60]],
+  ])('zstd is refused with %s', async (_name, frame) => {
+    const blocks = Buffer.from(Array.from({ length: 64 }, () => [0x0a, 0, 0, 0x41]).flat())
+    await expect(all(Buffer.concat([Buffer.from([...MAGIC, ...frame]), blocks]), 100)).rejects.toThrow('damaged')
   })
 
   test('damage is an error', async () => {

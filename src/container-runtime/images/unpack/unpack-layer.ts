@@ -1,16 +1,17 @@
 /** A tar becomes a folder. Its author is not trusted: every path goes through the tree, and everything has a limit. */
 import fs from 'node:fs'
+import type { Opened } from '../../../linux/beneath.ts'
+import { hasCode } from '../../../linux/system-error.ts'
 import { badImage } from '../image-error.ts'
 import type { ImageLimits } from '../limits.ts'
 import type { TarEntry, Xattr } from './extended-header.ts'
-import { chownSoftly, type LayerTree, type Place } from './layer-tree.ts'
-import { notPermitted, type PrivilegedFiles, S_IFBLK, S_IFCHR, S_IFIFO } from './privileged-files.ts'
+import type { FolderAttributes } from './layer-folder.ts'
+import type { LayerTree, Place } from './layer-tree.ts'
+import { notPermitted, ownerSoftly, type PrivilegedFiles, S_IFBLK, S_IFCHR, S_IFIFO } from './privileged-files.ts'
 import { TarReader } from './tar-reader.ts'
 
 export interface UnpackOptions {
   readonly tree: LayerTree
-  /** The folder that becomes the layer. */
-  readonly root: string
   readonly files: PrivilegedFiles
   readonly limits: ImageLimits
 }
@@ -34,7 +35,7 @@ export async function unpackLayer(tar: AsyncIterable<Buffer>, options: UnpackOpt
       }
     }
     reader.finish()
-    unpacker.finish()
+    await options.tree.finish()
     return { bytes: unpacker.bytes, entries: unpacker.entries }
   } finally {
     unpacker.close()
@@ -49,11 +50,8 @@ const NODE_KINDS: Readonly<Record<string, number>> = { 3: S_IFCHR, 4: S_IFBLK, 6
 class Unpacker {
   readonly #options: UnpackOptions
   /** The file that data goes to. */
-  #file: { readonly entry: TarEntry; readonly path: string; readonly descriptor: number } | undefined
-  /** Folders are finished last: what they may forbid, and their times, must not be in the way. */
-  readonly #folders = new Map<string, TarEntry>()
-  readonly #ours = new Set<string>()
-  afterwards: { readonly path: string; readonly xattrs: readonly Xattr[] } | undefined
+  #file: { readonly entry: TarEntry; readonly place: Place; readonly opened: Opened } | undefined
+  afterwards: { readonly place: Place; readonly xattrs: readonly Xattr[] } | undefined
   bytes = 0
   entries = 0
 
@@ -69,7 +67,7 @@ class Unpacker {
     const place = await tree.place(entry.name)
     if (!place) return this.#root(entry)
     if (place.name.startsWith(WHITEOUT)) return this.#whiteout(place)
-    this.#ours.add(place.path)
+    place.folder.brought.add(place.name)
     await this.#make(entry, place)
   }
 
@@ -78,28 +76,30 @@ class Unpacker {
     const { layerBytes } = this.#options.limits
     if (this.bytes > layerBytes) throw badImage(`a layer of more than ${layerBytes} bytes`)
     if (!this.#file) return
-    for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.#file.descriptor, bytes, at)
+    for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.#file.opened.descriptor, bytes, at)
   }
 
   end(): void {
     const file = this.#file
     if (!file) return
-    const { entry, descriptor } = file
+    const { entry, opened } = file
+    const { descriptor } = opened
     this.#file = undefined
     try {
-      fchownSoftly(descriptor, entry)
+      ownerSoftly(() => fs.fchownSync(descriptor, entry.uid, entry.gid))
       fs.fchmodSync(descriptor, entry.mode)
       fs.futimesSync(descriptor, entry.mtime, entry.mtime)
     } finally {
-      fs.closeSync(descriptor)
+      opened[Symbol.dispose]()
     }
-    this.#withAttributes(entry, file.path)
+    this.#withAttributes(entry, file.place)
   }
 
   /** The attributes of the entry that has just ended; changing the owner would have taken capabilities away. */
   async attributes(): Promise<void> {
-    const { path, xattrs } = this.afterwards!
+    const { place, xattrs } = this.afterwards!
     this.afterwards = undefined
+    const path = this.#options.tree.opened(place).pathForOthers(place.name)
     for (const { name, value } of xattrs) {
       if (!isAllowed(name)) continue
       await this.#options.files.setxattr(path, name, value).catch((error) => {
@@ -108,35 +108,22 @@ class Unpacker {
     }
   }
 
-  finish(): void {
-    this.#options.tree.finish()
-    for (const [path, entry] of [...this.#folders].reverse()) {
-      if (!fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) continue
-      chownSoftly(path, entry.uid, entry.gid)
-      fs.chmodSync(path, entry.mode)
-      fs.utimesSync(path, entry.mtime, entry.mtime)
-    }
-  }
-
   close(): void {
-    if (this.#file) fs.closeSync(this.#file.descriptor)
+    this.#file?.opened[Symbol.dispose]()
     this.#file = undefined
   }
 
   #root(entry: TarEntry): void {
-    if (entry.type === '5') this.#folders.set(this.#options.root, entry)
+    if (entry.type === '5') this.#options.tree.root.attributes = attributesOf(entry)
   }
 
-  async #whiteout(place: Place): Promise<void> {
-    const isOurs = (path: string) => this.#ours.has(path)
-    if (place.name === OPAQUE) return this.#options.tree.hideAll(place.folder, isOurs)
+  async #whiteout({ folder, name: mark }: Place): Promise<void> {
+    if (mark === OPAQUE) return this.#options.tree.hideAll(folder)
     // Other names of this form are notes that aufs made for itself.
-    if (place.name.startsWith(`${WHITEOUT}${WHITEOUT}`)) return
-    const name = place.name.slice(WHITEOUT.length)
-    if (name === '' || name === '.' || name === '..') throw badImage(`the whiteout ${JSON.stringify(place.name)}`)
-    const { folder, path } = place
-    const at = path.slice(0, path.length - place.name.length) + name
-    await this.#options.tree.hide({ folder, name, file: `${folder.own}/${name}`, path: at }, isOurs)
+    if (mark.startsWith(`${WHITEOUT}${WHITEOUT}`)) return
+    const name = mark.slice(WHITEOUT.length)
+    if (name === '' || name === '.' || name === '..') throw badImage(`the whiteout ${JSON.stringify(mark)}`)
+    await this.#options.tree.hide({ folder, name })
   }
 
   async #make(entry: TarEntry, place: Place): Promise<void> {
@@ -149,22 +136,14 @@ class Unpacker {
       case '1':
         return this.#makeHardLink(entry, place)
       case '2':
-        if (entry.link === '' || entry.link.includes('\0'))
-          throw badImage(`${JSON.stringify(entry.name)} links nowhere`)
-        tree.remove(place)
-        fs.symlinkSync(entry.link, place.file)
-        chownSoftly(place.file, entry.uid, entry.gid)
-        fs.lutimesSync(place.file, entry.mtime, entry.mtime)
-        return this.#withAttributes(entry, place.file)
+        return this.#makeSymbolicLink(entry, place)
       case '3':
       case '4':
       case '6':
         return this.#makeNode(entry, place)
       case '5':
-        await tree.makeFolder(place)
-        this.#folders.delete(place.file)
-        this.#folders.set(place.file, entry)
-        return this.#withAttributes(entry, place.file)
+        ;(await tree.makeFolder(place)).attributes = attributesOf(entry)
+        return this.#withAttributes(entry, place)
       case 'V':
         return
       default:
@@ -173,28 +152,38 @@ class Unpacker {
   }
 
   #makeFile(entry: TarEntry, place: Place): void {
-    this.#file = { entry, path: place.file, descriptor: this.#openNew(place) }
+    this.#file = { entry, place, opened: this.#openNew(place) }
   }
 
   /** Most files are there once: only a second one looks for the first. */
-  #openNew(place: Place): number {
+  #openNew(place: Place): Opened {
+    const { tree } = this.#options
     try {
-      return fs.openSync(place.file, 'wx', 0o600)
+      return tree.opened(place).create(place.name, 0o600)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (!hasCode(error, 'EEXIST')) throw error
     }
+    tree.remove(place)
+    return tree.opened(place).create(place.name, 0o600)
+  }
+
+  #makeSymbolicLink(entry: TarEntry, place: Place): void {
+    if (entry.link === '' || entry.link.includes('\0')) throw badImage(`${JSON.stringify(entry.name)} links nowhere`)
     this.#options.tree.remove(place)
-    return fs.openSync(place.file, 'wx', 0o600)
+    const folder = this.#options.tree.opened(place)
+    folder.makeLink(entry.link, place.name)
+    ownerSoftly(() => folder.setOwner(place.name, entry.uid, entry.gid))
+    folder.setTimes(place.name, entry.mtime, entry.mtime)
+    this.#withAttributes(entry, place)
   }
 
   async #makeHardLink(entry: TarEntry, place: Place): Promise<void> {
-    const target = await this.#options.tree.present(entry.link)
-    if (target === place.file) return
-    this.#options.tree.remove(place)
-    // Its own name may have led through what was just removed.
-    if (!fs.lstatSync(target, { throwIfNoEntry: false }))
-      throw badImage(`${JSON.stringify(entry.name)} links to itself`)
-    fs.linkSync(target, place.file)
+    const { tree } = this.#options
+    const target = await tree.present(entry.link)
+    if (target.folder === place.folder && target.name === place.name) return
+    tree.remove(place)
+    if (!target.folder.isThere) throw badImage(`${JSON.stringify(entry.name)} links to something in itself`)
+    tree.opened(place).link(tree.opened(target), target.name, place.name)
   }
 
   /** Not everybody may make devices, and few images need theirs: the runtime brings the usual ones. */
@@ -203,19 +192,25 @@ class Unpacker {
     // This one would hide what is below.
     if (entry.type === '3' && entry.major === 0 && entry.minor === 0) throw badImage(`the device 0/0 at ${entry.name}`)
     tree.remove(place)
+    const folder = tree.opened(place)
     try {
-      await files.mknod(place.file, NODE_KINDS[entry.type]! | entry.mode, entry.major, entry.minor)
+      await files.mknod(
+        folder.pathForOthers(place.name),
+        NODE_KINDS[entry.type]! | entry.mode,
+        entry.major,
+        entry.minor,
+      )
     } catch (error) {
       if (notPermitted(error)) return
       throw error
     }
-    chownSoftly(place.file, entry.uid, entry.gid)
-    fs.chmodSync(place.file, entry.mode)
-    fs.lutimesSync(place.file, entry.mtime, entry.mtime)
+    ownerSoftly(() => folder.setOwner(place.name, entry.uid, entry.gid))
+    folder.setMode(place.name, entry.mode)
+    folder.setTimes(place.name, entry.mtime, entry.mtime)
   }
 
-  #withAttributes({ xattrs }: TarEntry, path: string): void {
-    if (xattrs.length > 0) this.afterwards = { path, xattrs }
+  #withAttributes({ xattrs }: TarEntry, place: Place): void {
+    if (xattrs.length > 0) this.afterwards = { place, xattrs }
   }
 }
 
@@ -223,10 +218,5 @@ class Unpacker {
 const isAllowed = (name: string) =>
   (name.startsWith('user.') && !name.startsWith('user.overlay.')) || name === 'security.capability'
 
-function fchownSoftly(descriptor: number, { uid, gid }: TarEntry): void {
-  try {
-    fs.fchownSync(descriptor, uid, gid)
-  } catch (error) {
-    if (!['EPERM', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-  }
-}
+/** The entry itself would keep its extended headers in memory. */
+const attributesOf = ({ uid, gid, mode, mtime }: TarEntry): FolderAttributes => ({ uid, gid, mode, mtime })

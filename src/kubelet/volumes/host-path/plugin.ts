@@ -30,7 +30,8 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     return
   }
   if (type === 'FileOrCreate' && !found) {
-    await (await open(path, 'a', 0o644)).close()
+    // Never what a dangling link points to.
+    await (await open(path, 'wx', 0o644)).close()
     return
   }
   const check = CHECKS[type.replace('OrCreate', '')]
