@@ -3,7 +3,7 @@
  * walked after the root has changed, never through a magic link of /proc, and ends as a descriptor.
  */
 import path from 'node:path'
-import { AT_FDCWD, O, openResolved, RESOLVE_NO_MAGICLINKS } from '../../linux/mounts.ts'
+import { AT_FDCWD, O, openResolved, RESOLVE_NO_SYMLINKS } from '../../linux/mounts.ts'
 import type { AgentChannel } from '../../linux/syscall-agent.ts'
 import { errnoName } from '../../linux/system-error.ts'
 import { RuntimeError } from '../runtime.ts'
@@ -29,7 +29,7 @@ export async function mountTarget(
   return descriptor
 }
 
-const find = (agent: AgentChannel, place: string) => openResolved(agent, place, O.PATH, RESOLVE_NO_MAGICLINKS)
+const find = (agent: AgentChannel, place: string) => openResolved(agent, place, O.PATH)
 
 interface Missing {
   readonly kind: 'file' | 'folder'
@@ -64,11 +64,10 @@ async function make(agent: AgentChannel, parent: number, name: string, { kind, o
 const unusable = (place: string, errno: number) =>
   new RuntimeError('InvalidArgument', `mount point ${place}: ${errnoName(errno)}`)
 
-/** A folder that must not be a link: the places of the kernel's own file systems. */
-export async function ownFolder(agent: AgentChannel, folder: string): Promise<void> {
+/** A folder that must not be a link: where one of the kernel's own file systems goes. Resolves to its descriptor. */
+export async function ownFolder(agent: AgentChannel, folder: string): Promise<number> {
   agent.tell('mkdirat', [AT_FDCWD, folder, 0o755])
-  const RESOLVE_NO_SYMLINKS = 4
-  const opened = await openResolved(agent, folder, O.PATH, RESOLVE_NO_SYMLINKS)
+  const opened = await openResolved(agent, folder, O.PATH, { resolve: RESOLVE_NO_SYMLINKS })
   if (opened < 0) throw unusable(folder, -opened)
-  agent.tell('close', [opened])
+  return opened
 }
