@@ -1,11 +1,13 @@
 /** What a hostile image, pod or container tries while a container starts or a command enters it. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ContainerChanges } from '../../src/container-runtime/pod-configs.contract.ts'
 import { podScratch, type RuntimeUnderTest } from '../../src/container-runtime/pod-scratch.contract.ts'
-import { openCgroups } from '../../src/linux/cgroups.ts'
+import { openCgroups, STANDARD_DEVICES } from '../../src/linux/cgroups.ts'
+import { startSyscallAgents } from '../../src/linux/syscall-agent.ts'
 import { type BuiltinMachine, builtinMachine } from '../container-runtime/builtin-under-test.ts'
 import { BUSYBOX_IMAGE, makeBusyboxRoot } from '../container-runtime/busybox-image.ts'
 import { asRoot } from '../linux/as-root.ts'
@@ -239,6 +241,25 @@ asRoot('the start of a container', () => {
         security: admin,
       })
       expect(output).toMatch(/^opened\n.*(not permitted|ermission denied)/)
+    })
+
+    const unified = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified'].find((folder) =>
+      existsSync(`${folder}/cgroup.controllers`),
+    )
+    test.skipIf(!unified)('cgroup v2 denies what no rule allows', async () => {
+      const cgroups = openCgroups({ mountpoint: unified!, root: `/sampan-devices-${process.pid}` })
+      await using agents = await startSyscallAgents()
+      await cgroups.create('/a', {})
+      const rules = [...STANDARD_DEVICES, { type: 'c', major: 1, minor: 11, access: 'r' } as const]
+      expect(await cgroups.allowDevices('/a', rules, agents.host)).toBe(true)
+      const uses = ['< /dev/null', '> /dev/null', '<> /dev/ptmx', '< /dev/kmsg', '> /dev/kmsg', '<> /dev/kmsg']
+      const tries = uses.map((use) => `(exec 3${use}) 2>/dev/null && echo yes || echo no`)
+      const group = `${unified}/sampan-devices-${process.pid}/a/cgroup.procs`
+      const make = `mknod ${host}/mem c 1 1 && echo made`
+      const script = `(${tries.join(';')}); echo $$ > ${group}; ${tries.join(';')}; ${make}`
+      const answers = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
+      await expect.poll(() => cgroups.remove('')).toBe(true)
+      expect(answers).toEqual([...uses.map(() => 'yes'), 'yes', 'yes', 'yes', 'yes', 'no', 'no', 'made'])
     })
 
     test.skipIf(openCgroups().version === 'v2')('no hierarchy of cgroups shows its root', async () => {

@@ -12,15 +12,15 @@ import type { ProcessSettings } from './records.ts'
  * After it nothing is open but the standard streams and `controls`, which are sockets: the path of the program may lead
  * through /proc/self/fd, to no file of the host.
  */
-export function becomeContainer(
+export async function becomeContainer(
   agent: AgentChannel,
   settings: ProcessSettings,
   rootless: boolean,
   controls: readonly number[],
-): Promise<unknown> {
+): Promise<void> {
   const { identity, capabilities, noNewPrivileges } = settings
   const seccomp = seccompFilter(settings.seccomp, capabilities)
-  return Promise.all([
+  await Promise.all([
     closeAllBut(agent, ...controls),
     agent.call('umask', [0o22]),
     takeCredentials(agent, { identity, capabilities, noNewPrivileges, seccomp, singleId: rootless }),
@@ -29,6 +29,8 @@ export function becomeContainer(
 
 /** Never through a link to a descriptor (CVE-2024-21626). */
 export async function enterWorkingFolder(agent: AgentChannel, cwd: string): Promise<void> {
+  // Where the agent is since it entered the container.
+  if (cwd === '/') return
   const folder = await openResolved(agent, cwd, O.PATH | O_DIRECTORY)
   if (folder < 0)
     throw new RuntimeError(

@@ -68,12 +68,16 @@ export async function takeKernelTrees(agent: AgentChannel, wanted: KernelFilesys
   return { proc, sys, dev, pts, mqueue, sharedMemory, devices }
 }
 
+/** The folders they go to, as descriptors. */
+export const kernelPlaces = (agent: AgentChannel) =>
+  Promise.all(['/proc', '/dev', '/sys'].map((folder) => ownFolder(agent, folder)))
+
 export async function attachKernelTrees(
   agent: AgentChannel,
   wanted: KernelFilesystems,
   trees: KernelTrees,
+  [proc, dev, sys]: readonly number[],
 ): Promise<void> {
-  const [proc, dev, sys] = await Promise.all(['/proc', '/dev', '/sys'].map((folder) => ownFolder(agent, folder)))
   await Promise.all([
     attachTree(agent, trees.dev, dev!),
     ...fillDev(agent, wanted, trees),

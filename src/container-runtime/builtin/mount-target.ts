@@ -21,43 +21,56 @@ export async function mountTarget(
   kind: 'file' | 'folder',
   owner?: Owner,
 ): Promise<number> {
-  const clean = path.posix.join('/', target)
-  const descriptor = await openOrMake(agent, clean, { kind, owner }, 0)
-  const { bytes } = await agent.answer('fstatfs', [descriptor, { out: 120 }])
-  if (Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC)
-    throw new RuntimeError('InvalidArgument', `"${target}" cannot be mounted because it is inside /proc`)
+  const { descriptor, isProc } = await openOrMake(agent, path.posix.join('/', target), { kind, owner }, 0)
+  if (isProc) throw new RuntimeError('InvalidArgument', `"${target}" cannot be mounted because it is inside /proc`)
   return descriptor
 }
 
-const find = (agent: AgentChannel, place: string) => openResolved(agent, place, O.PATH)
+interface Found {
+  /** A negated errno if it was not found. */
+  readonly descriptor: number
+  readonly isProc: boolean
+}
+
+async function find(agent: AgentChannel, place: string): Promise<Found> {
+  const opened = openResolved(agent, place, O.PATH, { keep: true })
+  const { bytes } = await agent.answer('fstatfs', [0, { out: 120 }], { useKept: true, soft: true })
+  return { descriptor: await opened, isProc: Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC }
+}
 
 interface Missing {
   readonly kind: 'file' | 'folder'
   readonly owner: Owner | undefined
 }
 
-async function openOrMake(agent: AgentChannel, place: string, missing: Missing, links: number): Promise<number> {
+async function openOrMake(agent: AgentChannel, place: string, missing: Missing, links: number): Promise<Found> {
   const found = await find(agent, place)
-  if (found >= 0) return found
-  if (errnoName(-found) !== 'ENOENT' || links > MAX_LINKS || place === '/') throw unusable(place, -found)
-  const parent = await openOrMake(agent, path.posix.dirname(place), { ...missing, kind: 'folder' }, links + 1)
+  if (found.descriptor >= 0) return found
+  if (errnoName(-found.descriptor) !== 'ENOENT' || links > MAX_LINKS || place === '/')
+    throw unusable(place, -found.descriptor)
+  const { descriptor: parent } = await openOrMake(
+    agent,
+    path.posix.dirname(place),
+    { ...missing, kind: 'folder' },
+    links + 1,
+  )
   const name = path.posix.basename(place)
-  const made = await make(agent, parent, name, missing)
+  const [made, opened] = await Promise.all([make(agent, parent, name, missing), find(agent, place)])
   if (made < 0 && errnoName(-made) !== 'EEXIST') throw unusable(place, -made)
-  const opened = await find(agent, place)
-  if (opened >= 0) return opened
+  if (opened.descriptor >= 0) return opened
   // It is there and yet is not: a link to what is to be made. Its text counts from the root of the container.
   const text = await agent.answer('readlinkat', [parent, name, { out: 4096 }, 4096], { soft: true, resultLength: true })
-  if (text.result <= 0) throw unusable(place, -opened)
+  if (text.result <= 0) throw unusable(place, -opened.descriptor)
   return openOrMake(agent, path.posix.resolve(path.posix.dirname(place), text.bytes.toString()), missing, links + 1)
 }
 
 async function make(agent: AgentChannel, parent: number, name: string, { kind, owner }: Missing): Promise<number> {
   const made =
     kind === 'folder'
-      ? await agent.call('mkdirat', [parent, name, 0o755], { soft: true })
-      : await agent.call('mknodat', [parent, name, S_IFREG | 0o644, 0], { soft: true })
-  if (made >= 0 && owner) await agent.call('fchownat', [parent, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW])
+      ? agent.call('mkdirat', [parent, name, 0o755], { soft: true })
+      : agent.call('mknodat', [parent, name, S_IFREG | 0o644, 0], { soft: true })
+  if ((await made) >= 0 && owner)
+    await agent.call('fchownat', [parent, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW])
   return made
 }
 

@@ -23,6 +23,7 @@ import {
   attachKernelTrees,
   type KernelFilesystems,
   type KernelTrees,
+  kernelPlaces,
   SECURE_ATTRIBUTES,
   takeKernelTrees,
 } from './kernel-filesystems.ts'
@@ -74,11 +75,12 @@ export async function enterRootFilesystem(
     takeKernelTrees(agent, root),
     openFolders(agent, root),
   ])
-  await Promise.all([
+  const places = await Promise.all([
     changeRoot(agent, root, folders),
     closeAllBut(agent, ...kept, ...volumes, ...Object.values(kernel).flat()),
+    kernelPlaces(agent),
   ])
-  await attachKernelTrees(agent, root, kernel)
+  await attachKernelTrees(agent, root, kernel, places[2])
   return { volumes, kernel }
 }
 
@@ -165,8 +167,13 @@ export async function attachVolumes(
   const depth = (volume: Volume) => volume.containerPath.split('/').filter(Boolean).length
   const order = volumes.map((volume, i) => ({ volume, tree: trees[i]! }))
   order.sort((a, b) => depth(a.volume) - depth(b.volume))
-  for (const { volume, tree } of order)
-    await attachTree(agent, tree, await mountTarget(agent, volume.containerPath, volume.kind, users?.root))
+  const attached: Promise<number>[] = []
+  for (const { volume, tree } of order) {
+    const target = await mountTarget(agent, volume.containerPath, volume.kind, users?.root)
+    // The agent does it before it looks for the next place.
+    attached.push(attachTree(agent, tree, target))
+  }
+  await Promise.all(attached)
 }
 
 export const remountReadonly = (agent: AgentChannel) =>

@@ -120,7 +120,10 @@ async function makeContainer(machine: Machine, start: ContainerStart, { shim, ma
   const { channel: agent, pid } = maker.agent
   const joined = start.group.then(() => machine.cgroups.join(cgroup, pid))
   joined.catch(() => {})
-  const trees = await enterRootFilesystem(agent, root, [...maker.controls, ...(maker.users ? [maker.users] : [])])
+  const trees = await enterRootFilesystem(agent, root, [
+    ...maker.controls,
+    ...(maker.users === undefined ? [] : [maker.users]),
+  ])
   const passwd = start.passwd ?? (await readPasswdFiles(agent))
   const settings = processSettings(config, start.image.config, passwd, start.sandbox.config.hostname)
   await joined
@@ -134,12 +137,14 @@ async function makeContainer(machine: Machine, start: ContainerStart, { shim, ma
   const holder = await startCopiers(machine.agents, shim, maker.agent, start, terminal)
   await makeWorkingFolder(agent, settings.cwd, root.owner)
   if (config.security.readonlyRootfs) await remountReadonly(agent)
-  await useStreams(agent, config.stdin, trees, terminal, root.owner && root.owner.uid + settings.identity.uid)
   await enterWorkingFolder(agent, settings.cwd)
-  if (!maker.program) await newSession(agent, config.tty)
-  if (maker.users) await agent.call('setns', [maker.users, CLONE.NEWUSER])
   if (hasOwnUserNamespace(settings, machine.rootless)) await makeOwnUserNamespace(maker.agent, settings)
-  await becomeContainer(agent, settings, machine.rootless, maker.controls)
+  await Promise.all([
+    useStreams(agent, config.stdin, trees, terminal, root.owner && root.owner.uid + settings.identity.uid),
+    maker.program ? undefined : newSession(agent, config.tty),
+    maker.users === undefined ? undefined : agent.call('setns', [maker.users, CLONE.NEWUSER]),
+    becomeContainer(agent, settings, machine.rootless, maker.controls),
+  ])
   return { settings, passwd, holder }
 }
 

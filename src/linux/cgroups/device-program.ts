@@ -51,12 +51,11 @@ function ruleInstructions({ type, major, minor, access }: DeviceRule): Buffer[] 
   }
   if (major !== '*') checks.push({ register: R.major, value: major })
   if (minor !== '*') checks.push({ register: R.minor, value: minor })
-  const verdict = [set(R.result, 1), exit()]
   // From the end: each jump leads behind the verdict.
-  return checks.reduceRight<Buffer[]>(
-    (after, { register, value, before = [] }) => [...before, jumpUnlessEqual(register, value, after.length), ...after],
-    verdict,
-  )
+  const instructions: Buffer[] = [exit(), set(R.result, 1)]
+  for (const { register, value, before = [] } of checks.reverse())
+    instructions.push(jumpUnlessEqual(register, value, instructions.length), ...before.reverse())
+  return instructions.reverse()
 }
 
 const BPF_PROG_LOAD = 5
