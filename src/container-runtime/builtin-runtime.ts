@@ -32,6 +32,7 @@ export async function startBuiltinRuntime(options: BuiltinRuntimeOptions): Promi
   const records = new Records(path.resolve(options.stateDir))
   const cgroups = openCgroups({ root: options.cgroupRoot ?? '' })
   const agents = await startSyscallAgents(path.join(records.root, 'agents'))
+  if (!rootless) await cgroups.leaveRootGroups(await agents.host.call('getpid'))
   const runtime = new BuiltinRuntime({
     records,
     network,

@@ -4,9 +4,13 @@
  */
 import { accessSync, constants, statfsSync } from 'node:fs'
 import { posix } from 'node:path'
+import type { DeviceRule } from './cgroups/device-rules.ts'
 import { readText } from './cgroups/files.ts'
 import { hierarchies, v1Cgroups, v1Controllers } from './cgroups/v1.ts'
 import { v2Cgroups } from './cgroups/v2.ts'
+import type { AgentChannel } from './syscall-agent.ts'
+
+export { type DeviceRule, STANDARD_DEVICES } from './cgroups/device-rules.ts'
 
 export interface CgroupLimits {
   readonly cpuShares?: number
@@ -44,6 +48,13 @@ export interface Cgroups {
   create(path: string, limits: CgroupLimits): Promise<readonly string[]>
   update(path: string, limits: CgroupLimits): readonly string[]
   join(path: string, pid: number): Promise<void>
+  /** All that the processes of a group may do with devices, set by an agent of the node; false if it is not enforced. */
+  allowDevices(path: string, rules: readonly DeviceRule[], agent: AgentChannel): Promise<boolean>
+  /**
+   * For the process that all containers descend from: moves it out of the root groups of those hierarchies in which
+   * containers have no group. A container that can mount one would find its root's `release_agent` (CVE-2022-0492).
+   */
+  leaveRootGroups(pid: number): Promise<void>
   processes(path: string): readonly number[]
   /** SIGKILL to every process, those of groups below too. */
   kill(path: string): void
@@ -71,7 +82,7 @@ export function openCgroups(options: CgroupOptions = {}): Cgroups {
   const { mountpoint = '/sys/fs/cgroup', root = '' } = options
   if (isUnified(mountpoint)) return v2Cgroups(mountpoint, root)
   const mountInfo = options.mountInfo ?? readText('/proc/self/mountinfo') ?? ''
-  return v1Cgroups(v1Controllers(mountInfo), root, options.everyHierarchy ? hierarchies(mountInfo) : [])
+  return v1Cgroups(v1Controllers(mountInfo), root, hierarchies(mountInfo), options.everyHierarchy)
 }
 
 export interface DelegationOptions {

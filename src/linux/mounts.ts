@@ -12,10 +12,11 @@ export const MS = {
   PRIVATE: 1 << 18,
   SLAVE: 1 << 19,
   SHARED: 1 << 20,
-  STRICTATIME: 1 << 24,
 } as const
 
 export const CLONE = {
+  /** The new process becomes a sibling of the calling one. */
+  PARENT: 0x8000,
   NEWNS: 0x20000,
   NEWCGROUP: 0x2000000,
   NEWUTS: 0x4000000,
@@ -43,7 +44,7 @@ export const O = {
 export const O_DIRECTORY = process.arch === 'arm64' ? 0o40000 : 0o200000
 export const O_NOFOLLOW = process.arch === 'arm64' ? 0o100000 : 0o400000
 
-export const RESOLVE_NO_MAGICLINKS = 2
+const RESOLVE_NO_MAGICLINKS = 2
 export const RESOLVE_NO_SYMLINKS = 4
 const RESOLVE_IN_ROOT = 0x10
 
@@ -52,7 +53,7 @@ const OPEN_TREE_CLONE = 1
 export const MOVE_MOUNT_F_EMPTY_PATH = 4
 const MOVE_MOUNT_T_EMPTY_PATH = 0x40
 
-export const MOUNT_ATTR = { RDONLY: 1, NOSUID: 2, NODEV: 4, NOEXEC: 8 } as const
+export const MOUNT_ATTR = { RDONLY: 1, NOSUID: 2, NODEV: 4, NOEXEC: 8, STRICTATIME: 0x20 } as const
 const MOUNT_ATTR_IDMAP = 0x100000
 
 /** A detached copy of the tree at a path: nobody can redirect it any more. Resolves to its descriptor. */
@@ -68,15 +69,25 @@ export function cloneTreeOf(agent: AgentChannel, folder: number): Promise<number
 
 const FSOPEN_CLOEXEC = 1
 const FSMOUNT_CLOEXEC = 1
+const FSCONFIG_SET_STRING = 1
 const FSCONFIG_CMD_CREATE = 6
 
 /** A new file system that is mounted nowhere yet. Resolves to its descriptor. */
-export function newMount(agent: AgentChannel, type: string, attributes: number): Promise<number> {
-  const opened = agent.call('fsopen', [type, FSOPEN_CLOEXEC], { keep: true })
-  const created = agent.call('fsconfig', [0, FSCONFIG_CMD_CREATE, null, null, 0], { useKept: true })
+export async function newMount(
+  agent: AgentChannel,
+  type: string,
+  attributes: number,
+  options: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const steps = [agent.call('fsopen', [type, FSOPEN_CLOEXEC], { keep: true })]
+  const configure = (command: number, key: string | null, value: string | null) =>
+    steps.push(agent.call('fsconfig', [0, command, key, value, 0], { useKept: true }))
+  for (const [key, value] of Object.entries(options)) configure(FSCONFIG_SET_STRING, key, value)
+  configure(FSCONFIG_CMD_CREATE, null, null)
   const mounted = agent.call('fsmount', [0, FSMOUNT_CLOEXEC, attributes], { useKept: true })
   agent.tell('close', [0], { useKept: true })
-  return Promise.all([opened, created, mounted]).then(([, , descriptor]) => descriptor)
+  await Promise.all(steps)
+  return mounted
 }
 
 export interface MountAttributes {
@@ -101,23 +112,51 @@ export function mapOwners(agent: AgentChannel, tree: number, userNamespace: numb
   return agent.call('mount_setattr', [tree, '', AT_EMPTY_PATH | AT_RECURSIVE, struct, struct.length], { soft: true })
 }
 
+/** Mounts the tree on an open place. */
 export function attachTree(agent: AgentChannel, tree: number, target: number): Promise<number> {
   const flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
   return agent.call('move_mount', [tree, '', target, '', flags])
 }
 
+/** Mounts the tree on an entry of an open folder that no other process can change. */
+export function attachTreeAt(agent: AgentChannel, tree: number, folder: number, name: string): Promise<number> {
+  return agent.call('move_mount', [tree, '', folder, name, MOVE_MOUNT_F_EMPTY_PATH])
+}
+
 /** As if the folder were the root: no link leads out of it. A negated errno is a result. */
 export function openInRoot(agent: AgentChannel, folder: number, path: string, flags: number): Promise<number> {
-  const how = Buffer.alloc(24)
-  how.writeBigUInt64LE(BigInt(flags | O.CLOEXEC), 0)
-  how.writeBigUInt64LE(BigInt(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), 16)
+  const how = openHow(flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
   return agent.call('openat2', [folder, path, how, how.length], { soft: true })
 }
 
-/** openat2 without answers that are errors: a negated errno is a result. */
-export function openResolved(agent: AgentChannel, path: string, flags: number, resolve: number): Promise<number> {
+/**
+ * A path of a container, as the agent inside of it sees it, never through a magic link such as /proc/self/fd/3. A negated
+ * errno is a result.
+ */
+export function openResolved(
+  agent: AgentChannel,
+  path: string,
+  flags: number,
+  { resolve = 0, keep = false }: { readonly resolve?: number; readonly keep?: boolean } = {},
+): Promise<number> {
+  const how = openHow(flags, resolve | RESOLVE_NO_MAGICLINKS)
+  return agent.call('openat2', [AT_FDCWD, path, how, how.length], { soft: true, keep })
+}
+
+function openHow(flags: number, resolve: number): Buffer {
   const how = Buffer.alloc(24)
   how.writeBigUInt64LE(BigInt(flags | O.CLOEXEC), 0)
   how.writeBigUInt64LE(BigInt(resolve), 16)
-  return agent.call('openat2', [AT_FDCWD, path, how, how.length], { soft: true })
+  return how
+}
+
+/** Closes every descriptor from 3 on but these. */
+export function closeAllBut(agent: AgentChannel, ...kept: readonly number[]): Promise<unknown> {
+  const steps: Promise<number>[] = []
+  let first = 3
+  for (const descriptor of [...kept].sort((a, b) => a - b)) {
+    if (descriptor > first) steps.push(agent.call('close_range', [first, descriptor - 1, 0]))
+    first = Math.max(first, descriptor + 1)
+  }
+  return Promise.all([...steps, agent.call('close_range', [first, 0xffffffff, 0])])
 }

@@ -31,6 +31,8 @@ export interface Agent {
   /** As the agent that forked it sees it. */
   readonly pid: number
   readonly channel: AgentChannel
+  /** Its own end of the channel. */
+  readonly control: number
 }
 
 /** A descriptor of an agent that is connected to this process: what a fork is driven by, or a stream of bytes. */
@@ -102,7 +104,7 @@ function agentsOf(host: AgentChannel, rendezvous: Rendezvous, directory: string)
     // If the clone is refused nobody speaks on the connection, and it ends.
     const channel = new AgentChannel(await connection.socket)
     await Promise.all([pid, channel.born()])
-    return { pid: await pid, channel }
+    return { pid: await pid, channel, control: descriptor }
   }
   return {
     host,

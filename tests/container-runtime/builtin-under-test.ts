@@ -85,7 +85,7 @@ export function builtinMachine(
         cgroupRoot: group,
       }),
     async [Symbol.asyncDispose]() {
-      const cgroups = openCgroups({ root: group })
+      const cgroups = openCgroups({ root: group, everyHierarchy: true })
       while (!(await cgroups.remove(''))) {
         cgroups.kill('')
         await systemClock.sleep(20)

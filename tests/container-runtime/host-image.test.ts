@@ -34,7 +34,7 @@ asRoot('the host image', () => {
   })
   afterAll(async () => {
     await under[Symbol.asyncDispose]()
-    await openCgroups({ root: cgroupRoot }).remove('')
+    await openCgroups({ root: cgroupRoot, everyHierarchy: true }).remove('')
     rmSync(folder, { recursive: true, force: true })
   })
   const scratch = podScratch(() => under)

@@ -19,6 +19,7 @@ import {
   type StartRecord,
   writeRecord,
 } from './records.ts'
+import { removeGroup } from './remove-group.ts'
 import { FILES } from './shim.ts'
 import { within } from './within.ts'
 
@@ -31,8 +32,6 @@ export interface ContainerContext {
 
 /** How long the last output of an ended container is awaited. */
 const DRAIN_MS = 5000
-const GROUP_RETRY_MS = 20
-const GROUP_RETRIES = 100
 const ADOPT_RETRY_MS = 5
 const ADOPT_RETRIES = 400
 
@@ -205,13 +204,7 @@ export class BuiltinContainer {
     this.context.onExit(this)
   }
 
-  /** The kernel takes a moment to let go of a group whose last process has just ended. */
-  private async removeGroup(): Promise<void> {
-    for (let i = 0; i < GROUP_RETRIES; i++) {
-      if (await this.context.cgroups.remove(this.record.cgroup)) return
-      this.context.cgroups.kill(this.record.cgroup)
-      await this.context.clock.sleep(GROUP_RETRY_MS)
-    }
-    throw new Error(`cgroup ${this.record.cgroup} is busy`)
+  private removeGroup(): Promise<void> {
+    return removeGroup(this.context.cgroups, this.context.clock, this.record.cgroup)
   }
 }

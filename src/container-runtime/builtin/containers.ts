@@ -5,6 +5,7 @@ import type { ImageContent } from '../image-content.ts'
 import { type Container, type ContainerEventType, type ContainerStatus, RuntimeError } from '../runtime.ts'
 import type { RuntimeContext } from './builtin-runtime.ts'
 import { BuiltinContainer, type ContainerContext } from './container.ts'
+import { deviceRules } from './devices.ts'
 import type { Passwd } from './identity.ts'
 import { imageVolumesOf } from './image-tree.ts'
 import {
@@ -99,16 +100,14 @@ export class Containers {
     const { record, folder } = container
     if (container.state !== 'CREATED')
       throw new RuntimeError('FailedPrecondition', `container is in CONTAINER_${container.state} state`)
-    const { images, records, cgroups, log } = this.context
+    const { images, records, cgroups } = this.context
     try {
       const content = (imageId: string) => images.content(imageId, sandbox.config.annotations)
       const image = await content(record.config.imageId)
       const imageVolumes = new Map<string, ImageContent>()
       for (const id of imageVolumesOf(record.config)) imageVolumes.set(id, await content(id))
-      const group = cgroups.create(record.cgroup, record.config.resources).then((missing) => {
-        container.unenforcedLimits = missing.flatMap((name) => LIMITS[name] ?? [])
-        if (missing.length > 0) log.debug('limits are not enforced on this machine', { container: record.id, missing })
-      })
+      const group = this.makeGroup(container)
+      group.catch(() => {})
       const key = image.layers.join(':')
       const passwd = this.passwd.get(key)
       const sandboxFolder = records.sandboxFolder(sandbox.id)
@@ -126,6 +125,18 @@ export class Containers {
       throw new RuntimeError('Internal', message, { cause: error })
     }
     this.emit('STARTED', record.id, record.sandboxId)
+  }
+
+  private async makeGroup(container: BuiltinContainer): Promise<void> {
+    const { cgroups, log, agents, rootless } = this.context
+    const { id, cgroup, config } = container.record
+    const missing = await cgroups.create(cgroup, config.resources)
+    container.unenforcedLimits = missing.flatMap((name) => LIMITS[name] ?? [])
+    if (missing.length > 0) log.debug('limits are not enforced on this machine', { container: id, missing })
+    // In a user namespace no device file can be made that works, so there is nothing to deny.
+    if (config.security.privileged || rootless) return
+    if (!(await cgroups.allowDevices(cgroup, deviceRules(config.devices), agents.host)))
+      log.debug('access to devices is not limited on this machine', { container: id })
   }
 
   async stop(container: BuiltinContainer, graceSeconds: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { type DeviceRule, STANDARD_DEVICES } from '../../linux/cgroups.ts'
 import type { Device } from '../container-config.ts'
 
 /** A device file of the host, bound into the container. */
@@ -32,6 +33,24 @@ function hostDevices(folder: string): string[] {
   }
   return found
 }
+
+/** What a container that is not privileged may do with devices. */
+export function deviceRules(devices: readonly Device[]): DeviceRule[] {
+  return [...STANDARD_DEVICES, ...devices.flatMap(({ hostPath, permissions }) => ruleOf(hostPath, permissions) ?? [])]
+}
+
+function ruleOf(file: string, permissions: string): DeviceRule | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false, bigint: true })
+  if (!stat?.isCharacterDevice() && !stat?.isBlockDevice()) return undefined
+  const access = [...'rwm'].filter((letter) => permissions.includes(letter)).join('')
+  return { type: stat.isBlockDevice() ? 'b' : 'c', ...deviceNumbers(stat.rdev), access }
+}
+
+/** As in the kernel's 64-bit `dev_t`: both numbers are in two parts. */
+export const deviceNumbers = (rdev: bigint) => ({
+  major: Number(((rdev >> 8n) & 0xfffn) | ((rdev >> 32n) & 0xfffff000n)),
+  minor: Number((rdev & 0xffn) | ((rdev >> 12n) & 0xffffff00n)),
+})
 
 /** What a mount's source is; undefined if it is not there. */
 export function kindOf(file: string): 'file' | 'folder' | undefined {

@@ -32,9 +32,11 @@ export async function pipeStreams({ channel, pid }: Agent, options: ExecOptions)
       ])
     return { open, release }
   }
-  const stdin = options.stdin ? await pipe(0) : undefined
-  const stdout = options.stdout ? await pipe(1) : undefined
-  const stderr = options.stderr ? await pipe(2) : undefined
+  const [stdin, stdout, stderr] = await Promise.all([
+    options.stdin ? pipe(0) : undefined,
+    options.stdout ? pipe(1) : undefined,
+    options.stderr ? pipe(2) : undefined,
+  ])
   const input = stdin && openWriter(stdin.open())
   const outputs = [stdout, stderr].map((end) => end && openReader(end.open()))
   await Promise.all([stdin?.release(), stdout?.release(), stderr?.release()])

@@ -1,15 +1,24 @@
-/** A command in a running container: an agent enters the container's namespaces, its child becomes the command. */
+/**
+ * A command in a running container. The processes there may be hostile, so none of them sees an agent that has more rights
+ * than they have:
+ *
+ *   parent   stays outside, waits for the command and tells how it ended
+ *   maker    enters the namespaces but that of processes, which only its children are in; takes the container's rights
+ *   command  the maker's child and, by CLONE_PARENT, the parent's: born with these rights and nothing open
+ */
 import type { Clock } from '../../base/clock.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
 import { CLONE } from '../../linux/mounts.ts'
+import { processStartTime } from '../../linux/process-start-time.ts'
 import { type Agent, type AgentChannel, AgentGone, type SyscallAgents } from '../../linux/syscall-agent.ts'
 import { LinuxError } from '../../linux/system-error.ts'
 import { type ExecOptions, type ExecSession, RuntimeError } from '../runtime.ts'
+import { becomeContainer, enterWorkingFolder, hasOwnUserNamespace } from './become-container.ts'
 import { pipeStreams, type Streams, terminalStreams } from './exec-streams.ts'
 import { becomeProgram } from './program.ts'
 import type { StartRecord } from './records.ts'
-import { becomeContainer, enterWorkingFolder, hasOwnUserNamespace, killQuietly } from './start-container.ts'
-import { openTerminal, takeTerminal } from './terminal.ts'
+import { killQuietly } from './start-container.ts'
+import { newSession, openTerminal, useTerminal } from './terminal.ts'
 import { within } from './within.ts'
 
 export interface ExecTarget {
@@ -28,7 +37,8 @@ export interface ExecMachine {
   readonly rootless: boolean
 }
 
-const CHILD_CONTROL = 29
+const MAKER_CONTROL = 28
+const COMMAND_CONTROL = 29
 /** How long output is awaited that processes in the background may still write. */
 const DRAIN_MS = 1000
 
@@ -38,23 +48,34 @@ export async function execInContainer(
   options: ExecOptions,
 ): Promise<ExecSession> {
   if (options.command.length === 0) throw new RuntimeError('InvalidArgument', 'exec: no command')
-  const parent = await machine.agents.fork()
-  const control = machine.agents.connect(parent.channel, CHILD_CONTROL)
+  const { agents } = machine
+  const parent = await agents.fork()
+  const connection = agents.connect(parent.channel, COMMAND_CONTROL)
   let streams: Streams | undefined
+  let maker: Agent | undefined
+  let command: Agent | undefined
   try {
     if (!options.tty) streams = await pipeStreams(parent, options)
-    await enterContainer(parent.channel, target, machine.rootless)
-    const terminal = options.tty ? await openTerminal(parent.channel) : undefined
-    const child = await machine.agents.forkFrom(parent.channel, control)
-    if (terminal) streams = await terminalStreams(machine.agents, parent, terminal, options)
-    else parent.channel.tell('close_range', [0, 2, 0])
-    await becomeCommand(machine, child, target, options, terminal?.slave)
-    return sessionOf(machine.clock, parent.channel, child.pid, streams!, options.signal)
+    maker = await agents.forkFrom(parent.channel, agents.connect(parent.channel, MAKER_CONTROL))
+    parent.channel.tell('close', [COMMAND_CONTROL])
+    parent.channel.tell('close_range', [0, 2, 0])
+    const terminal = await enterContainer(machine, maker, target, options)
+    if (terminal) streams = await terminalStreams(agents, maker, terminal, options)
+    await becomeContainer(maker.channel, target.started.process, machine.rootless, [MAKER_CONTROL, COMMAND_CONTROL])
+    command = await agents.forkFrom(maker.channel, connection, CLONE.PARENT)
+    maker.channel.tell('exit_group', [0])
+    parent.channel.tell('wait4', [maker.pid, { out: 4 }, 0, null])
+    await becomeCommand(command.channel, target, options)
+    return sessionOf(machine.clock, parent.channel, command.pid, streams!, options.signal)
   } catch (error) {
+    for (const agent of [maker, command]) if (agent) killQuietly(agent.pid)
     parent.channel.close()
-    control.drop()
+    if (!command) connection.drop()
     streams?.close()
     throw inWords(error)
+  } finally {
+    maker?.channel.close()
+    command?.channel.close()
   }
 }
 
@@ -65,44 +86,39 @@ function inWords(error: unknown): unknown {
   return new RuntimeError('FailedPrecondition', `failed to exec in container: ${error.message}`, { cause: error })
 }
 
-async function enterContainer(parent: AgentChannel, target: ExecTarget, rootless: boolean): Promise<void> {
-  const process = await parent.call('pidfd_open', [target.started.pid, 0])
+/** Resolves to the command's terminal, if it has one. */
+async function enterContainer(
+  { cgroups, rootless }: ExecMachine,
+  { channel: maker, pid }: Agent,
+  target: ExecTarget,
+  { tty }: ExecOptions,
+) {
+  const { started } = target
+  // A member of the group before it can do anything: limits hold for commands too.
+  const joined = cgroups.join(target.cgroup, pid)
+  joined.catch(() => {})
+  const process = await maker.call('pidfd_open', [started.pid, 0])
+  if (started.startTime !== undefined && processStartTime(started.pid).startTime !== started.startTime)
+    throw new RuntimeError('FailedPrecondition', 'the container has ended')
   const types = CLONE.NEWNS | CLONE.NEWNET | CLONE.NEWIPC | CLONE.NEWUTS | CLONE.NEWCGROUP
-  const hasUsers = target.ownUsers || hasOwnUserNamespace(target.started.process, rootless)
+  const hasUsers = target.ownUsers || hasOwnUserNamespace(started.process, rootless)
   const user = hasUsers ? CLONE.NEWUSER : 0
-  await parent.call('setns', [process, types | user | (target.hostPid ? 0 : CLONE.NEWPID)])
-  parent.tell('close', [process])
-  // A terminal belongs to whoever opens it.
-  if (target.ownUsers) await Promise.all([parent.call('setresgid', [0, 0, 0]), parent.call('setresuid', [0, 0, 0])])
+  await maker.call('setns', [process, types | user | (target.hostPid ? 0 : CLONE.NEWPID)])
+  // A terminal belongs to the user that opens it.
+  if (target.ownUsers) await Promise.all([maker.call('setresgid', [0, 0, 0]), maker.call('setresuid', [0, 0, 0])])
+  const terminal = tty ? await openTerminal(maker) : undefined
+  if (terminal) await useTerminal(maker, terminal.slave)
+  await enterWorkingFolder(maker, started.process.cwd)
+  await joined
+  return terminal
 }
 
-async function becomeCommand(
-  machine: ExecMachine,
-  child: Agent,
-  target: ExecTarget,
-  options: ExecOptions,
-  slave: number | undefined,
-): Promise<void> {
-  const { channel, pid } = child
-  const settings = target.started.process
-  try {
-    const joined = machine.cgroups.join(target.cgroup, pid)
-    joined.catch(() => {})
-    await Promise.all([channel.call('setsid'), slave === undefined ? undefined : takeTerminal(channel, slave)])
-    await enterWorkingFolder(channel, settings.cwd)
-    // A member of the group before it can do anything: limits hold for commands too.
-    await joined
-    await Promise.all(becomeContainer(channel, settings, machine.rootless))
-    const env = options.tty
-      ? [...settings.env.filter((entry) => !entry.startsWith('TERM=')), 'TERM=xterm']
-      : settings.env
-    await becomeProgram(channel, options.command, env)
-  } catch (error) {
-    killQuietly(pid)
-    throw error
-  } finally {
-    channel.close()
-  }
+async function becomeCommand(command: AgentChannel, { started }: ExecTarget, options: ExecOptions): Promise<void> {
+  const { env } = started.process
+  command.tell('close', [MAKER_CONTROL])
+  await newSession(command, options.tty === true)
+  const withTerminal = () => [...env.filter((entry) => !entry.startsWith('TERM=')), 'TERM=xterm']
+  await becomeProgram(command, options.command, options.tty ? withTerminal() : env)
 }
 
 function sessionOf(
@@ -112,11 +128,15 @@ function sessionOf(
   streams: Streams,
   signal: AbortSignal | undefined,
 ): ExecSession {
+  let hasEnded = false
   const kill = () => {
+    // Its number may be that of another process by then.
+    if (hasEnded) return
     killQuietly(-pid)
     killQuietly(pid)
   }
   const exited = exitCode(parent, pid).then(async (code) => {
+    hasEnded = true
     signal?.removeEventListener('abort', kill)
     await within(clock, DRAIN_MS, streams.ended)
     return code

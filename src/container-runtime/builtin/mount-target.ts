@@ -3,7 +3,7 @@
  * walked after the root has changed, never through a magic link of /proc, and ends as a descriptor.
  */
 import path from 'node:path'
-import { AT_FDCWD, O, openResolved, RESOLVE_NO_MAGICLINKS } from '../../linux/mounts.ts'
+import { AT_FDCWD, O, openResolved, RESOLVE_NO_SYMLINKS } from '../../linux/mounts.ts'
 import type { AgentChannel } from '../../linux/syscall-agent.ts'
 import { errnoName } from '../../linux/system-error.ts'
 import { RuntimeError } from '../runtime.ts'
@@ -21,54 +21,66 @@ export async function mountTarget(
   kind: 'file' | 'folder',
   owner?: Owner,
 ): Promise<number> {
-  const clean = path.posix.join('/', target)
-  const descriptor = await openOrMake(agent, clean, { kind, owner }, 0)
-  const { bytes } = await agent.answer('fstatfs', [descriptor, { out: 120 }])
-  if (Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC)
-    throw new RuntimeError('InvalidArgument', `mount point ${target}: a volume may not cover a part of /proc`)
+  const { descriptor, isProc } = await openOrMake(agent, path.posix.join('/', target), { kind, owner }, 0)
+  if (isProc) throw new RuntimeError('InvalidArgument', `mount point ${target}: a volume may not cover a part of /proc`)
   return descriptor
 }
 
-const find = (agent: AgentChannel, place: string) => openResolved(agent, place, O.PATH, RESOLVE_NO_MAGICLINKS)
+interface Found {
+  /** A negated errno if it was not found. */
+  readonly descriptor: number
+  readonly isProc: boolean
+}
+
+async function find(agent: AgentChannel, place: string): Promise<Found> {
+  const opened = openResolved(agent, place, O.PATH, { keep: true })
+  const { bytes } = await agent.answer('fstatfs', [0, { out: 120 }], { useKept: true, soft: true })
+  return { descriptor: await opened, isProc: Number(bytes.readBigUInt64LE(0)) === PROC_MAGIC }
+}
 
 interface Missing {
   readonly kind: 'file' | 'folder'
   readonly owner: Owner | undefined
 }
 
-async function openOrMake(agent: AgentChannel, place: string, missing: Missing, links: number): Promise<number> {
+async function openOrMake(agent: AgentChannel, place: string, missing: Missing, links: number): Promise<Found> {
   const found = await find(agent, place)
-  if (found >= 0) return found
-  if (errnoName(-found) !== 'ENOENT' || links > MAX_LINKS || place === '/') throw unusable(place, -found)
-  const parent = await openOrMake(agent, path.posix.dirname(place), { ...missing, kind: 'folder' }, links + 1)
+  if (found.descriptor >= 0) return found
+  if (errnoName(-found.descriptor) !== 'ENOENT' || links > MAX_LINKS || place === '/')
+    throw unusable(place, -found.descriptor)
+  const { descriptor: parent } = await openOrMake(
+    agent,
+    path.posix.dirname(place),
+    { ...missing, kind: 'folder' },
+    links + 1,
+  )
   const name = path.posix.basename(place)
-  const made = await make(agent, parent, name, missing)
+  const [made, opened] = await Promise.all([make(agent, parent, name, missing), find(agent, place)])
   if (made < 0 && errnoName(-made) !== 'EEXIST') throw unusable(place, -made)
-  const opened = await find(agent, place)
-  if (opened >= 0) return opened
+  if (opened.descriptor >= 0) return opened
   // It is there and yet is not: a link to what is to be made. Its text counts from the root of the container.
   const text = await agent.answer('readlinkat', [parent, name, { out: 4096 }, 4096], { soft: true, resultLength: true })
-  if (text.result <= 0) throw unusable(place, -opened)
+  if (text.result <= 0) throw unusable(place, -opened.descriptor)
   return openOrMake(agent, path.posix.resolve(path.posix.dirname(place), text.bytes.toString()), missing, links + 1)
 }
 
 async function make(agent: AgentChannel, parent: number, name: string, { kind, owner }: Missing): Promise<number> {
   const made =
     kind === 'folder'
-      ? await agent.call('mkdirat', [parent, name, 0o755], { soft: true })
-      : await agent.call('mknodat', [parent, name, S_IFREG | 0o644, 0], { soft: true })
-  if (made >= 0 && owner) await agent.call('fchownat', [parent, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW])
+      ? agent.call('mkdirat', [parent, name, 0o755], { soft: true })
+      : agent.call('mknodat', [parent, name, S_IFREG | 0o644, 0], { soft: true })
+  if ((await made) >= 0 && owner)
+    await agent.call('fchownat', [parent, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW])
   return made
 }
 
 const unusable = (place: string, errno: number) =>
   new RuntimeError('InvalidArgument', `mount point ${place}: ${errnoName(errno)}`)
 
-/** A folder that must not be a link: the places of the kernel's own file systems. */
-export async function ownFolder(agent: AgentChannel, folder: string): Promise<void> {
+/** A folder that must not be a link: where one of the kernel's own file systems goes. Resolves to its descriptor. */
+export async function ownFolder(agent: AgentChannel, folder: string): Promise<number> {
   agent.tell('mkdirat', [AT_FDCWD, folder, 0o755])
-  const RESOLVE_NO_SYMLINKS = 4
-  const opened = await openResolved(agent, folder, O.PATH, RESOLVE_NO_SYMLINKS)
+  const opened = await openResolved(agent, folder, O.PATH, { resolve: RESOLVE_NO_SYMLINKS })
   if (opened < 0) throw unusable(folder, -opened)
-  agent.tell('close', [opened])
+  return opened
 }

@@ -1,20 +1,17 @@
-import { AT_FDCWD, O } from '../../linux/mounts.ts'
+import { O, openResolved } from '../../linux/mounts.ts'
 import type { AgentChannel } from '../../linux/syscall-agent.ts'
 import type { Passwd } from './identity.ts'
 
 const MAX_SIZE = 1 << 20
 
-/** Read inside the container's root, where a link of the image leads nowhere else; a fifo or a device is no such file. */
+/** Read inside the container's root before it has volumes: these are the image's own. A fifo or a device is no such file. */
 export async function readPasswdFiles(agent: AgentChannel): Promise<Passwd> {
   const [passwd, group] = await Promise.all([readSmall(agent, '/etc/passwd'), readSmall(agent, '/etc/group')])
   return { passwd, group }
 }
 
 async function readSmall(agent: AgentChannel, file: string): Promise<string> {
-  void agent.call('openat', [AT_FDCWD, file, O.RDONLY | O.NONBLOCK | O.NOCTTY | O.CLOEXEC, 0], {
-    keep: true,
-    soft: true,
-  })
+  void openResolved(agent, file, O.RDONLY | O.NONBLOCK | O.NOCTTY, { keep: true })
   const options = { useKept: true, soft: true, resultLength: true }
   const content = agent.answer('pread64', [0, { out: MAX_SIZE }, MAX_SIZE, 0], options)
   agent.tell('close', [0], { useKept: true })

@@ -31,6 +31,8 @@ export interface ContainerRecord {
 
 export interface StartRecord {
   readonly pid: number
+  /** Tells the process from a later one with the same number. */
+  readonly startTime?: string
   readonly startedAt: number
   readonly stopSignal: string
   /** What a command executed in the container runs with too. */

@@ -1,18 +1,18 @@
 /** A pod's shared namespaces, kept alive by files they are mounted on: no process waits in a sandbox. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { makeFifo, openAs, writeFileBy } from '../../linux/agent-files.ts'
+import { openAs, writeFileBy } from '../../linux/agent-files.ts'
 import { CLONE, MNT_DETACH, MS, O } from '../../linux/mounts.ts'
 import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
 import { RuntimeError } from '../runtime.ts'
 import type { DnsConfig, PodSandboxConfig } from '../sandbox-config.ts'
-import { signalThrough } from './pipes.ts'
 import { rootOf, userNamespacePath } from './pod-users.ts'
 import { removeFolder } from './records.ts'
 
 const SHARED_MEMORY = 'mode=1777,size=65536k'
-const SIGCHLD = 17
-const SIG_IGN = 1
+
+/** Where the /proc of a shared PID namespace is mounted. */
+export const sharedProcPath = (folder: string) => path.join(folder, 'proc')
 
 /** Makes the folder's namespaces. */
 export async function makeSandbox(
@@ -38,7 +38,6 @@ export async function makeSandbox(
   } finally {
     channel.close()
   }
-  if (config.namespaces.pid === 'POD') await holdPidNamespace(agents, folder)
 }
 
 /** What is made now belongs to the users of the pod. */
@@ -98,7 +97,7 @@ async function setSysctl(agent: AgentChannel, name: string, value: string): Prom
   }
 }
 
-function keep({ agent, pid }: Keeper, folder: string, name: string): Promise<number> {
+export function keep({ agent, pid }: Keeper, folder: string, name: string): Promise<number> {
   const file = path.join(folder, 'ns', name)
   writeFileSync(file, '')
   return agent.call('mount', [`/proc/${pid}/ns/${name}`, file, null, MS.BIND, null])
@@ -111,36 +110,11 @@ export function keepsNamespaces(folder: string): boolean {
   return existsSync(files) && readdirSync(files).every((name) => statSync(path.join(files, name)).dev === dev)
 }
 
-const PAUSE = 'pause'
-
-/** A PID namespace needs a first process: an agent that waits for ever and reaps whoever is left to it. */
-async function holdPidNamespace(agents: SyscallAgents, folder: string): Promise<void> {
-  const { channel, pid } = await agents.fork(CLONE.NEWPID)
-  const ignore = Buffer.alloc(32)
-  ignore.writeBigUInt64LE(BigInt(SIG_IGN), 0)
-  const wake = path.join(folder, PAUSE)
-  try {
-    await makeFifo(channel, wake)
-    await keep({ agent: agents.host, pid: String(pid) }, folder, 'pid')
-    await openAs(channel, 20, wake, O.RDWR)
-    await channel.call('rt_sigaction', [SIGCHLD, ignore, 0, 8])
-    channel.tell('prctl', [15, 'pause', 0, 0, 0])
-    channel.tell('read', [20, { out: 8 }, 1])
-    channel.tell('exit_group', [0])
-  } finally {
-    channel.close()
-  }
-}
-
-/** Ends the first process of a shared PID namespace, and with it all others. */
-export function endPause(folder: string): void {
-  const wake = path.join(folder, PAUSE)
-  if (existsSync(wake)) signalThrough(wake)
-}
-
 /** Lets go of the namespaces; the kernel ends each when its last user has gone. */
 export async function unmountSandbox(agents: SyscallAgents, folder: string): Promise<void> {
-  const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'ns/net', 'ns/user', 'shm'].map((name) => path.join(folder, name))
+  const places = ['ns/ipc', 'ns/uts', 'ns/pid', 'ns/net', 'ns/user', 'shm', 'proc'].map((name) =>
+    path.join(folder, name),
+  )
   await Promise.all(places.map((place) => agents.host.call('umount2', [place, MNT_DETACH], { soft: true })))
   await removeFolder(path.join(folder, 'ns'))
 }

@@ -1,13 +1,18 @@
 import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
 import type { SyscallAgents } from '../../linux/syscall-agent.ts'
 import { type PodSandbox, RuntimeError } from '../runtime.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
+import { endPause, holdPidNamespace } from './pause.ts'
 import { makeUserNamespace, ownNetworkPath } from './pod-users.ts'
 import { type Records, readRecord, removeFolder, type SandboxRecord, writeRecord } from './records.ts'
-import { endPause, keepsNamespaces, makeSandbox, unmountSandbox } from './sandbox.ts'
+import { removeGroup } from './remove-group.ts'
+import { keepsNamespaces, makeSandbox, unmountSandbox } from './sandbox.ts'
+
+const pauseGroup = (id: string, { cgroupParent }: PodSandboxConfig) => `${cgroupParent}/${id}`
 
 export interface SandboxContext {
   readonly records: Records
@@ -80,6 +85,7 @@ export class Sandboxes {
           : undefined
       await makeSandbox(agents, folder, config, attached?.netnsPath)
       await group
+      if (config.namespaces.pid === 'POD') await this.holdPidNamespace(id, config, attached?.netnsPath)
       const record: SandboxRecord = {
         id,
         config,
@@ -100,6 +106,7 @@ export class Sandboxes {
   async stop(record: SandboxRecord): Promise<void> {
     const { records, network, agents } = this.context
     endPause(records.sandboxFolder(record.id))
+    if (record.config.namespaces.pid === 'POD') await this.removeGroup(pauseGroup(record.id, record.config))
     if (record.config.namespaces.network === 'POD') await network.detach(record.id)
     if (record.stopped) return
     await unmountSandbox(agents, records.sandboxFolder(record.id))
@@ -117,6 +124,21 @@ export class Sandboxes {
     await removeFolder(records.sandboxFolder(record.id))
   }
 
+  private async holdPidNamespace(id: string, config: PodSandboxConfig, netnsPath: string | undefined): Promise<void> {
+    const { records, agents, cgroups, rootless } = this.context
+    const folder = records.sandboxFolder(id)
+    const group = pauseGroup(id, config)
+    await cgroups.create(group, {})
+    const kept = ['uts', ...(config.namespaces.ipc === 'POD' ? ['ipc'] : [])].map((name) => join(folder, 'ns', name))
+    const namespaces = netnsPath === undefined ? kept : [...kept, netnsPath]
+    const joinGroup = (pid: number) => cgroups.join(group, pid)
+    await holdPidNamespace(agents, { folder, namespaces, rootless, joinGroup })
+  }
+
+  private removeGroup(group: string): Promise<void> {
+    return removeGroup(this.context.cgroups, this.context.clock, group)
+  }
+
   private save(record: SandboxRecord): void {
     writeRecord(this.context.records.sandboxFolder(record.id), 'sandbox', record)
     this.all.set(record.id, record)
@@ -128,6 +150,7 @@ export class Sandboxes {
     endPause(folder)
     await network.detach(id).catch(() => {})
     await unmountSandbox(agents, folder)
+    if (config?.namespaces.pid === 'POD') await this.removeGroup(pauseGroup(id, config))
     if (config) await cgroups.remove(config.cgroupParent)
     await removeFolder(folder)
   }

@@ -25,7 +25,8 @@ export const FD = {
   exit: 27,
   release: 28,
   childControl: 29,
-  namespace: 30,
+  programControl: 30,
+  namespace: 31,
 } as const
 
 export const FILES = {

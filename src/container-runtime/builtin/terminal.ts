@@ -1,5 +1,6 @@
-import { AT_FDCWD, O } from '../../linux/mounts.ts'
+import { O, openResolved, RESOLVE_NO_SYMLINKS } from '../../linux/mounts.ts'
 import type { AgentChannel, SyscallAgents } from '../../linux/syscall-agent.ts'
+import { LinuxError } from '../../linux/system-error.ts'
 import { RuntimeError } from '../runtime.ts'
 
 const TIOCSPTLCK = 0x40045431
@@ -7,38 +8,52 @@ const TIOCGPTPEER = 0x5441
 const TIOCSWINSZ = 0x5414
 const TIOCSCTTY = 0x540e
 const DEVPTS_MAGIC = 0x1cd1
+const FLAGS = O.RDWR | O.NOCTTY | O.CLOEXEC
 
 export interface Terminal {
   readonly master: number
   readonly slave: number
 }
 
+/** A terminal of the container's own. `pts` is its devpts. */
+export async function newTerminal(agent: AgentChannel, pts: number): Promise<Terminal> {
+  return unlocked(agent, await agent.call('openat', [pts, 'ptmx', FLAGS, 0]))
+}
+
 /**
- * A terminal of the container's own, by an agent inside it. The container may have placed anything at this path, so it
- * must not block and must be what it says.
+ * A terminal for a command in a running container, which may have placed anything at this path: it must not block, must
+ * not lead through a link, and must be what it says.
  */
 export async function openTerminal(agent: AgentChannel): Promise<Terminal> {
-  const flags = O.RDWR | O.NOCTTY | O.CLOEXEC
-  const master = await agent.call('openat', [AT_FDCWD, '/dev/pts/ptmx', flags | O.NONBLOCK, 0])
+  const master = await openResolved(agent, '/dev/pts/ptmx', FLAGS | O.NONBLOCK, { resolve: RESOLVE_NO_SYMLINKS })
+  if (master < 0) throw new LinuxError(-master, '/dev/pts/ptmx')
   const { bytes } = await agent.answer('fstatfs', [master, { out: 120 }])
   if (Number(bytes.readBigUInt64LE(0)) !== DEVPTS_MAGIC)
     throw new RuntimeError('Internal', '/dev/pts/ptmx is no terminal')
   const F_SETFL = 4
-  const [, , slave] = await Promise.all([
-    agent.call('fcntl', [master, F_SETFL, O.RDWR]),
+  await agent.call('fcntl', [master, F_SETFL, O.RDWR])
+  return unlocked(agent, master)
+}
+
+async function unlocked(agent: AgentChannel, master: number): Promise<Terminal> {
+  const [, slave] = await Promise.all([
     agent.call('ioctl', [master, TIOCSPTLCK, Buffer.alloc(4)]),
-    agent.call('ioctl', [master, TIOCGPTPEER, flags]),
+    agent.call('ioctl', [master, TIOCGPTPEER, FLAGS]),
   ])
   return { master, slave }
 }
 
-/** The agent's session gets the terminal, and its standard streams are the terminal. */
-export function takeTerminal(agent: AgentChannel, slave: number, owner?: number): Promise<unknown> {
+/** The standard streams become the terminal; it belongs to `owner`. */
+export function useTerminal(agent: AgentChannel, slave: number, owner?: number): Promise<unknown> {
   return Promise.all([
     ...(owner === undefined ? [] : [agent.call('fchown', [slave, owner, -1])]),
-    agent.call('ioctl', [slave, TIOCSCTTY, 0]),
     ...[0, 1, 2].map((fd) => agent.call('dup3', [slave, fd, 0])),
   ])
+}
+
+/** A session of its own, with the terminal that its standard input is. */
+export function newSession(agent: AgentChannel, hasTerminal: boolean): Promise<unknown> {
+  return Promise.all([agent.call('setsid'), ...(hasTerminal ? [agent.call('ioctl', [0, TIOCSCTTY, 0])] : [])])
 }
 
 export function resizeTerminal(

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { CgroupLimits, CgroupMount, CgroupStats, Cgroups } from '../cgroups.ts'
+import { ruleText } from './device-rules.ts'
 import {
   childrenOf,
   killProcesses,
@@ -12,8 +13,13 @@ import {
   write,
 } from './files.ts'
 
-/** Those that limit or count; freezer and devices are not needed. cpuset is joined only by those that ask for CPUs. */
+/** Those that limit or count. */
 const USED = ['cpu', 'cpuacct', 'memory', 'pids', 'hugetlb']
+/** Groups only for those that ask for CPUs, or whose devices are limited. */
+const ON_DEMAND = ['cpuset', 'devices']
+
+/** The group of the agents, and of containers in the hierarchies where they have none of their own. */
+const AGENTS = '/agents'
 
 /** Where each controller is mounted. */
 export function v1Controllers(mountInfo: string): ReadonlyMap<string, string> {
@@ -39,17 +45,18 @@ export function hierarchies(mountInfo: string): string[] {
   )
 }
 
-/** `others` are hierarchies that somebody else may have made groups in. */
+/** `removesAll`: `remove` takes groups of every hierarchy, because others make them there too. */
 export function v1Cgroups(
   controllers: ReadonlyMap<string, string>,
   root: string,
-  others: readonly string[] = [],
+  all: readonly string[] = [],
+  removesAll = false,
 ): Cgroups {
   const directory = (controller: string, path: string) => {
     const mountpoint = controllers.get(controller)
     return mountpoint === undefined ? undefined : mountpoint + root + path
   }
-  const directories = (path: string, names: readonly string[] = [...USED, 'cpuset']) => [
+  const directories = (path: string, names: readonly string[] = [...USED, ...ON_DEMAND]) => [
     ...new Set(names.flatMap((name) => directory(name, path) ?? [])),
   ]
   const file = (controller: string, path: string, name: string) => {
@@ -72,13 +79,27 @@ export function v1Cgroups(
       const groups = directories(path).filter((group) => readText(`${group}/cgroup.procs`) !== undefined)
       await Promise.all(groups.map((group) => writeFile(`${group}/cgroup.procs`, String(pid))))
     },
+    async allowDevices(path, rules) {
+      const group = directory('devices', path)
+      if (group === undefined || !(await makeDirectory(group)) || !write(`${group}/devices.deny`, 'a')) return false
+      return rules.every((rule) => write(`${group}/devices.allow`, ruleText(rule)))
+    },
+    async leaveRootGroups(pid) {
+      const used = new Set(USED.map((name) => controllers.get(name)))
+      for (const mountpoint of all.filter((one) => !used.has(one))) {
+        if (!readText(`${mountpoint}/cgroup.procs`)?.split('\n').includes(String(pid))) continue
+        if (mountpoint === controllers.get('cpuset')) await makeCpuset(mountpoint, root + AGENTS)
+        else await makeDirectory(mountpoint + root + AGENTS)
+        write(`${mountpoint}${root}${AGENTS}/cgroup.procs`, pid)
+      }
+    },
     processes: (path) => directories(path, [first]).flatMap(processesOf),
     kill: (path) => directories(path, [first]).forEach(killProcesses),
     oomKills: (path) => oomKillsOf(directory('memory', path)),
     stats: (path) => statsOf((controller, name) => file(controller, path, name)),
     async remove(path) {
-      const all = new Set([...directories(path), ...others.map((mountpoint) => mountpoint + root + path)])
-      return (await Promise.all([...all].map(removeTree))).every(Boolean)
+      const others = removesAll ? all.map((mountpoint) => mountpoint + root + path) : []
+      return (await Promise.all([...new Set([...directories(path), ...others])].map(removeTree))).every(Boolean)
     },
   }
 }

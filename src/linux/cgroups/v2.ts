@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { CgroupLimits, CgroupStats, Cgroups } from '../cgroups.ts'
+import { attachDeviceProgram, deviceProgram } from './device-program.ts'
 import {
   killProcesses,
   makeDirectory,
@@ -31,6 +32,9 @@ export function v2Cgroups(mountpoint: string, root: string): Cgroups {
       if (readText(`${directory(path)}/cgroup.procs`) === undefined) return
       await writeFile(`${directory(path)}/cgroup.procs`, String(pid))
     },
+    allowDevices: (path, rules, agent) => attachDeviceProgram(agent, directory(path), deviceProgram(rules)),
+    // The group of a container is the root of all that it can mount.
+    async leaveRootGroups() {},
     processes: (path) => processesOf(directory(path)),
     kill(path) {
       if (!write(`${directory(path)}/cgroup.kill`, 1)) killProcesses(directory(path))
