@@ -26,6 +26,10 @@ export interface NodeSettings {
   readonly labels?: Readonly<Record<string, string>>
   /** The node has no network of its own: it is the machine, and what it leaves is cleared from the machine's network. */
   readonly isMachine?: boolean
+  /** Pods may see a folder of the node by the annotation `sampan.dev/host-path`. */
+  readonly allowHostPath?: boolean
+  /** Interfaces and CIDRs from which others reach pods and Services through a node that is the machine. */
+  readonly allowForwardingFrom?: readonly string[]
 }
 
 export const KUBELET_PORT = 10250
@@ -46,6 +50,8 @@ export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(data
 export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')
 /** Also for `sampan image`, which works on it beside the node. */
 export const imagesDir = (dataDir: string) => join(dataDir, 'images')
+/** Where trees of the machine are mounted for the host image. */
+export const hostTreesDir = (dataDir: string) => join(dataDir, 'host-trees')
 /** All of the node's own containerd. */
 export const containerdDir = (dataDir: string) => join(dataDir, 'containerd')
 export const clusterCaPath = (dataDir: string) => join(dataDir, 'pki', 'ca.pem')

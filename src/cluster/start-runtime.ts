@@ -6,14 +6,21 @@ import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { allImages } from '../container-runtime/all-images.ts'
 import { startBuiltinRuntime } from '../container-runtime/builtin-runtime.ts'
-import { hostImage } from '../container-runtime/host-image.ts'
+import { type HostImageOptions, hostImage } from '../container-runtime/host-image.ts'
 import { openImageStore } from '../container-runtime/image-store.ts'
 import type { ContainerRuntime } from '../container-runtime/runtime.ts'
 import type { SandboxNetwork } from '../container-runtime/sandbox-network.ts'
 import { delegatedCgroup } from '../linux/cgroups.ts'
 import type { SyscallAgents } from '../linux/syscall-agent.ts'
 import type { AsyncDisposables } from './async-disposables.ts'
-import { cgroupParentPath, containerdDir, imagesDir, type NodeSettings, nodeCgroupRoot } from './node-settings.ts'
+import {
+  cgroupParentPath,
+  containerdDir,
+  hostTreesDir,
+  imagesDir,
+  type NodeSettings,
+  nodeCgroupRoot,
+} from './node-settings.ts'
 
 export interface RuntimeParts {
   readonly clock: Clock
@@ -52,7 +59,7 @@ async function startBuiltin(settings: NodeSettings, parts: RuntimeParts): Promis
       stateDir: join(dataDir, 'containers'),
       rootless,
       network,
-      images: allImages(hostImage(imagesDir(dataDir)), store),
+      images: allImages(hostImage(hostImageOptions(settings, agents)), store),
       cgroupRoot: ownCgroupRoot(settings),
     }),
   )
@@ -63,14 +70,14 @@ async function startBuiltin(settings: NodeSettings, parts: RuntimeParts): Promis
 /** Whatever these need is loaded only then. */
 async function startContainerd(settings: NodeSettings, parts: RuntimeParts): Promise<ContainerRuntime> {
   const { dataDir } = settings
-  const { clock, log, network, stack, removals } = parts
+  const { clock, log, network, agents, stack, removals } = parts
   const { startPrivateContainerd } = await import('../container-runtime/private-containerd.ts')
   const { startCriRuntime } = await import('../container-runtime/cri-runtime.ts')
   const common = { clock, log, cgroupRoot: nodeCgroupRoot(dataDir) }
   const containerd = stack.use(await startPrivateContainerd({ ...common, dir: containerdDir(dataDir), network }))
   removals.push(() => containerd.remove())
   const { socket, importArchive, pinned } = containerd
-  const host = hostImage(imagesDir(dataDir))
+  const host = hostImage(hostImageOptions(settings, agents))
   return stack.use(await startCriRuntime({ ...common, socket, importArchive, pinned, hostImage: host }))
 }
 
@@ -79,6 +86,14 @@ async function startCri({ dataDir }: NodeSettings, parts: RuntimeParts, socket: 
   const { clock, log, stack } = parts
   const { startCriRuntime } = await import('../container-runtime/cri-runtime.ts')
   return stack.use(await startCriRuntime({ clock, log, socket, cgroupRoot: nodeCgroupRoot(dataDir) }))
+}
+
+function hostImageOptions({ dataDir, rootless, allowHostPath }: NodeSettings, agents: SyscallAgents): HostImageOptions {
+  return {
+    folder: imagesDir(dataDir),
+    ...(!rootless && { mounting: { agents, treesFolder: hostTreesDir(dataDir) } }),
+    ...(allowHostPath && { allowHostPath }),
+  }
 }
 
 /** Without root, beside the group of this process, where the system lets the user. */
