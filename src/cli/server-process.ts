@@ -13,10 +13,12 @@ import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
 import { controlSocketPath, serveControl } from './instance/control.ts'
 import {
+  type AdmissionChoice,
   adminKubeconfigPath,
   claimServer,
   type EtcdFiles,
   type Instance,
+  type NodeAccess,
   type NodeRuntime,
   type RunningServer,
   releaseServer,
@@ -33,6 +35,8 @@ export interface ServerSettings {
   readonly etcd?: EtcdFiles
   readonly files?: SecurityFiles
   readonly featureGates?: readonly FeatureGate[]
+  readonly admission?: AdmissionChoice
+  readonly nodeAccess?: NodeAccess
   readonly apiPort: number
   readonly kubeconfig?: string
   readonly nodes?: number
@@ -117,6 +121,8 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     background,
     log,
     featureGates: settings.featureGates ?? [],
+    enableAdmissionPlugins: settings.admission?.enable ?? [],
+    disableAdmissionPlugins: settings.admission?.disable ?? [],
     onNewCertificates: (cluster: Cluster) => tellNewCredentials(settings, cluster),
     ...(settings.files && (await securityOptions(settings.files, instance, log))),
   }
@@ -136,6 +142,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     network,
     runtime: runtime === 'cri' ? (settings.runtimeEndpoint ?? '') : runtime,
     rootless: settings.isInside ?? false,
+    ...settings.nodeAccess,
     ...(settings.upstreamDns && { upstreamDns: settings.upstreamDns }),
     ...(listen && nodeName && { machine: { listen, name: nodeName } }),
   })
@@ -205,14 +212,16 @@ function handlers(cluster: Cluster) {
 
 /** What the next `sampan up` without flags starts from. */
 function chosenOf(settings: ServerSettings, apiPort: number): Settings {
-  const { store, etcd, files, featureGates, nodes, runtime, runtimeEndpoint, proxyMode, network, listen, nodeName } =
-    settings
+  const { store, etcd, files, featureGates, admission, nodeAccess, nodes, runtime, runtimeEndpoint } = settings
+  const { proxyMode, network, listen, nodeName } = settings
   return {
     apiPort,
     store,
     ...(etcd && { etcd }),
     ...(files && { files }),
     ...(featureGates?.length && { featureGates }),
+    ...(admission && { admission }),
+    ...(nodeAccess && { nodeAccess }),
     ...(nodes !== undefined && { nodes }),
     ...(runtime && { runtime }),
     ...(runtimeEndpoint && { runtimeEndpoint }),

@@ -37,6 +37,8 @@ export interface Choices {
   readonly address?: string
   readonly proxyMode?: string
   readonly runtime?: string
+  readonly allowHostPath?: boolean
+  readonly allowForwardingFrom?: readonly string[]
 }
 
 /** What a machine remembers of the cluster that it joined. */

@@ -13,6 +13,7 @@ import { systemRandom } from '../base/random.ts'
 import { createInformerFactory } from '../client/informer-factory.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Linux } from '../linux/linux.ts'
+import { parseSources } from '../pod-network/neighbour-guard.ts'
 import type { ClusterCertificates } from './certificates.ts'
 import { CredentialedNode } from './local-nodes/credentialed-node.ts'
 import { startDnsRelay } from './local-nodes/dns-relay.ts'
@@ -31,6 +32,8 @@ export interface LocalNodesOptions {
   readonly entry: string
   /** Addresses of pods and Services, reached through the nodes. */
   readonly routed: readonly string[]
+  /** Interfaces and CIDRs from which others reach these through this machine. */
+  readonly allowForwardingFrom?: readonly string[]
   readonly clock: Clock
   readonly log: Logger
 }
@@ -66,7 +69,8 @@ export class LocalNodes {
   static async open(options: LocalNodesOptions): Promise<LocalNodes> {
     const { linux, dataDir } = options
     const routed = options.routed.filter((cidr) => !cidr.includes(':'))
-    return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed }))
+    const allowed = parseSources(options.allowForwardingFrom ?? [])
+    return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed, allowed }))
   }
 
   /** The address of this machine as the nodes see it. */

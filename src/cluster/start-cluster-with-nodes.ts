@@ -34,6 +34,10 @@ export interface RealNodesOptions {
     /** Of the node that this machine is. */
     readonly name: string
   }
+  /** Pods may see a folder of their node by the annotation `sampan.dev/host-path`. */
+  readonly allowHostPath?: boolean
+  /** Interfaces and CIDRs from which others reach pods and Services through this machine; from nowhere unless given. */
+  readonly allowForwardingFrom?: readonly string[]
   /** Where DNS queries for the rest of the world go; those of this machine unless said otherwise. */
   readonly upstreamDns?: readonly string[]
 }
@@ -89,7 +93,8 @@ export async function startClusterWithNodes(
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
     const upstreamDns = real.upstreamDns ?? (await nodes.reachableDns(upstreamDnsServers()))
     const { transport } = cluster
-    const settings = { ...configuration, upstreamDns, runtime, rootless }
+    const { allowHostPath = false, allowForwardingFrom = [] } = real
+    const settings = { ...configuration, upstreamDns, runtime, rootless, allowHostPath, allowForwardingFrom }
     await nodes.start({ count, server, certificates, transport, settings })
   } catch (error) {
     await nodes.stop()
@@ -110,12 +115,12 @@ export async function startClusterWithNodes(
 
 function openNodes(
   options: ClusterOptions & { readonly dataDir: string },
-  { entry, linux, machine }: RealNodesOptions,
+  { entry, linux, machine, allowForwardingFrom = [] }: RealNodesOptions,
   ranges: NetworkRanges,
 ): Promise<LocalNodes> | MachineNode {
   const { clock = systemClock, log = silentLogger, dataDir } = options
   const common = { linux, dataDir, entry, clock, log }
-  if (!machine) return LocalNodes.open({ ...common, routed: rangesIn(ranges) })
+  if (!machine) return LocalNodes.open({ ...common, routed: rangesIn(ranges), allowForwardingFrom })
   return new MachineNode({ ...common, name: machine.name, address: reachedAt(machine.listen) })
 }
 

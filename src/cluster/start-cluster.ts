@@ -64,6 +64,9 @@ export interface ClusterOptions {
   readonly authentication?: Omit<NonNullable<SecurityOptions['authentication']>, 'serviceAccounts'>
   /** Who decides besides the roles of the cluster. */
   readonly authorization?: NonNullable<SecurityOptions['authorization']>
+  /** Names of admission plugins that are off by default, to turn on. */
+  readonly enableAdmissionPlugins?: readonly string[]
+  readonly disableAdmissionPlugins?: readonly string[]
   /** What is written down of requests, and where. */
   readonly audit?: NonNullable<ApiServerOptions['audit']>
   /** Which resources are encrypted in the store, and how. */
@@ -139,7 +142,8 @@ export async function startCluster(
         ...security(options, certificates),
         // Connections are made in the real world, also when the cluster lives by another clock.
         kubelets: kubeletConnector(certificates, systemClock),
-        disableAdmissionPlugins: pluginsWithoutControllers(options),
+        enableAdmissionPlugins: options.enableAdmissionPlugins ?? [],
+        disableAdmissionPlugins: [...pluginsWithoutControllers(options), ...(options.disableAdmissionPlugins ?? [])],
         ...(options.audit && { audit: options.audit }),
         ...(options.encryption && { encryption: options.encryption }),
         ...(options.encryptionChanges && { encryptionChanges: options.encryptionChanges }),

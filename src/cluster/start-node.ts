@@ -18,7 +18,8 @@ import { type EvictionThresholds, startKubelet } from '../kubelet/kubelet.ts'
 import { kernelLinux } from '../linux/kernel-linux.ts'
 import { startSyscallAgents } from '../linux/syscall-agent.ts'
 import type { NetworkBackendName } from '../pod-network/backends.ts'
-import { startNodeNetwork } from '../pod-network/node-network.ts'
+import { parseSources } from '../pod-network/neighbour-guard.ts'
+import { type NodeNetworkOptions, startNodeNetwork } from '../pod-network/node-network.ts'
 import type { Bandwidth, PodNetwork } from '../pod-network/pod-network.ts'
 import type { ProxyMode } from '../service-proxy/backend.ts'
 import { startServiceProxy } from '../service-proxy/service-proxy.ts'
@@ -96,6 +97,7 @@ async function startParts(
       backend: settings.network as NetworkBackendName,
       clusterCidr: settings.clusterCidrs.join(','),
       stateDir: join(dataDir, 'network'),
+      ...(settings.isMachine && { guard: guardOf(settings) }),
     }),
   )
   removals.push(() => network.cleanup())
@@ -150,6 +152,7 @@ async function startParts(
       localDetector: { by: 'cidr', cidrs: settings.clusterCidrs },
       nodeIPs: [address],
       serviceCIDRs: settings.serviceCidrs,
+      apiServers: [await apiServerHost(dataDir)],
       metricsPort: PROXY_METRICS_PORT,
       raiseConntrackLimits: true,
     }),
@@ -168,6 +171,20 @@ async function startParts(
   )
 }
 
+/** The machine is in a network with others. Only nodes ask each other's DNS servers; pods ask the Service. */
+function guardOf(settings: NodeSettings): NonNullable<NodeNetworkOptions['guard']> {
+  const { serviceCidrs, allowForwardingFrom = [], runtime = 'builtin', address } = settings
+  return {
+    serviceCIDRs: serviceCidrs,
+    allowed: parseSources(allowForwardingFrom),
+    ports: [
+      { protocol: 'UDP', port: CLUSTER_DNS_PORT },
+      { protocol: 'TCP', port: CLUSTER_DNS_PORT },
+    ],
+    ...(runtime.startsWith('unix:') && { onlyTowards: address }),
+  }
+}
+
 /** What pods that ask for names as their node does are given. */
 async function writeResolvConf({ dataDir, upstreamDns }: NodeSettings): Promise<string> {
   const file = join(dataDir, 'resolv.conf')
@@ -182,8 +199,17 @@ async function kubeletCertificate(dataDir: string) {
   return { cert: pair.slice(0, keyStart), key: pair.slice(keyStart), clientCa }
 }
 
+const connectionAs = async (dataDir: string, user: NodeUser) =>
+  connectionOf(await loadKubeconfig([nodeKubeconfigPath(dataDir, user)]))
+
+/** As this node reaches it, without the brackets of an IPv6 address. */
+async function apiServerHost(dataDir: string): Promise<string> {
+  const { server } = await connectionAs(dataDir, 'kube-proxy')
+  return new URL(server).hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
 async function transportOf(dataDir: string, user: NodeUser): Promise<HttpTransport> {
-  const connection = await connectionOf(await loadKubeconfig([nodeKubeconfigPath(dataDir, user)]))
+  const connection = await connectionAs(dataDir, user)
   return createHttpTransport({ ...connection, clock: systemClock, userAgent: `sampan-${user}` })
 }
 

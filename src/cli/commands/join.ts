@@ -7,6 +7,7 @@ import { systemClock } from '../../base/clock.ts'
 import { parseIP } from '../../base/ip-address.ts'
 import type { JoinOptions, Membership } from '../../cluster/join-node.ts'
 import { CliError } from '../cli-error.ts'
+import { type NodeAccessOptions, withNodeAccessOptions } from '../instance/access-choices.ts'
 import { findServer, flagsOf, type Instance, instanceOf } from '../instance/instance.ts'
 import { nodeNameOf } from '../instance/listening.ts'
 import { chosenRuntime, requireRuntime, socketArgument } from '../instance/runtime-choice.ts'
@@ -14,7 +15,7 @@ import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, note, progress, say, shortPath, success } from '../printing/say.ts'
 import type { ServerSettings } from '../server-process.ts'
 
-interface JoinCommandOptions {
+interface JoinCommandOptions extends NodeAccessOptions {
   detach?: boolean
   token?: string
   discoveryTokenCaCertHash?: string[]
@@ -33,7 +34,7 @@ const READY_PATIENCE = 60_000
 const HASH = /^sha256:[0-9a-f]{64}$/
 
 export function joinCommand(serverEntry: string): Command {
-  return new Command('join')
+  const command = new Command('join')
     .description('Make this machine a node of a cluster on another one; later, start that node again.')
     .argument('[server]', 'where the API server is, as https://192.168.1.10:6443; not needed again')
     .option('-d, --detach', 'run in the background and return when the node is ready')
@@ -51,6 +52,7 @@ export function joinCommand(serverEntry: string): Command {
     .option('--container-runtime-endpoint <socket>', 'unix:///… of a CRI v1 runtime to run pods with', socketArgument)
     .option('--name <name>', 'what to call it on this machine, beside others (default: default)')
     .option('--data-dir <dir>', 'where its state lives')
+  return withNodeAccessOptions(command)
     .addHelpText(
       'after',
       `
@@ -128,6 +130,8 @@ function chosenOf(options: JoinCommandOptions): Membership['chosen'] {
     ...(nodeIp !== undefined && { address: addressOf(nodeIp) }),
     ...(proxyMode !== undefined && { proxyMode }),
     ...(runtime !== undefined && { runtime: containerRuntimeEndpoint ?? runtime }),
+    ...(options.allowHostPath !== undefined && { allowHostPath: options.allowHostPath }),
+    ...(options.allowForwardingFrom && { allowForwardingFrom: options.allowForwardingFrom }),
   }
 }
 

@@ -6,6 +6,14 @@ import { systemClock } from '../../base/clock.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { CliError } from '../cli-error.ts'
 import {
+  type AdmissionOptions,
+  admissionOf,
+  type NodeAccessOptions,
+  nodeAccessOf,
+  withAdmissionOptions,
+  withNodeAccessOptions,
+} from '../instance/access-choices.ts'
+import {
   findServer,
   flagsOf,
   type Instance,
@@ -22,7 +30,7 @@ import { startDetached } from '../instance/start-detached.ts'
 import { colours, facts, progress, say, shortPath, success } from '../printing/say.ts'
 import type { ServerSettings } from '../server-process.ts'
 
-interface UpOptions {
+interface UpOptions extends AdmissionOptions, NodeAccessOptions {
   detach?: boolean
   demo?: boolean
   name?: string
@@ -53,7 +61,7 @@ const NETWORKS = ['host-gw', 'vxlan']
 const START_PATIENCE = 30_000
 
 export function upCommand(serverEntry: string): Command {
-  return new Command('up')
+  const command = new Command('up')
     .description('Start a cluster, or find the one that runs.')
     .option('-d, --detach', 'run in the background and return when the API answers')
     .option('--demo', 'with three pods behind a Service, to look at')
@@ -92,6 +100,7 @@ export function upCommand(serverEntry: string): Command {
     )
     .option('--listen <address>', 'let other machines reach the API and join: an address of this one, or 0.0.0.0')
     .option('--node-name <name>', 'with --listen: the name of the node that this machine is (default: its hostname)')
+  return withNodeAccessOptions(withAdmissionOptions(command))
     .addHelpText(
       'after',
       `
@@ -126,6 +135,8 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     ...etcdFiles(options, saved),
     ...securityFiles(options, saved),
     featureGates: options.featureGates ?? saved.featureGates ?? [],
+    admission: admissionOf(options, saved),
+    nodeAccess: nodeAccessOf(options, saved.nodeAccess),
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
     ...withMachines(nodesOf(options, saved), options, saved),

@@ -44,6 +44,22 @@ export interface Settings {
   readonly nodeName?: string
   readonly files?: SecurityFiles
   readonly featureGates?: readonly FeatureGate[]
+  readonly admission?: AdmissionChoice
+  readonly nodeAccess?: NodeAccess
+}
+
+/** Admission plugins, by name. */
+export interface AdmissionChoice {
+  readonly enable?: readonly string[]
+  readonly disable?: readonly string[]
+}
+
+/** What the nodes of this machine open: nothing of it unless asked. */
+export interface NodeAccess {
+  /** Pods may see a folder of their node by the annotation `sampan.dev/host-path`. */
+  readonly allowHostPath?: boolean
+  /** Interfaces and CIDRs from which others reach pods and Services through this machine. */
+  readonly allowForwardingFrom?: readonly string[]
 }
 
 /** Files that tell how the API server writes down requests, encrypts what it stores and whom it believes. */
