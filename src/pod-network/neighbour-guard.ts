@@ -4,11 +4,11 @@
  * it holds for what is forwarded and for what ends here, in every proxy mode, whatever rules others have. What comes to the
  * machine's own addresses (node ports, host ports, the API server) is not looked at, except for the ports named.
  */
-import { type CIDR, formatCIDR, parseCIDR, parseIP } from '../base/ip-address.ts'
 import type { NftExpression } from '../linux/nft-expressions.ts'
 import type { NftTransaction } from '../linux/nft-transaction.ts'
 import { encodeValue } from '../linux/nft-values.ts'
 import type { NftSet, NftTable } from '../linux/nftables.ts'
+import type { Sources } from './forwarding-sources.ts'
 import {
   address,
   IPV4,
@@ -21,12 +21,6 @@ import {
   strictCIDR,
   withoutContained,
 } from './rules/match.ts'
-
-/** Interfaces and CIDRs whose packets pass. */
-export interface Sources {
-  readonly links: readonly string[]
-  readonly cidrs: readonly string[]
-}
 
 export interface GuardPlan {
   /** Who may reach what is guarded. */
@@ -49,25 +43,6 @@ const CHAIN = 'neighbours'
 const PRIORITY = -300
 const LOCAL = 2
 const PROTOCOLS = { TCP: 6, UDP: 17 } as const
-const LINK_NAME = /^[^\s/:]{1,15}$/
-
-/** Reads `eth1`, `192.0.2.7` and `192.0.2.0/24`. Throws on what is none of these. */
-export function parseSources(texts: readonly string[]): Sources {
-  const links: string[] = []
-  const cidrs: string[] = []
-  for (const text of texts) {
-    const cidr = asCIDR(text)
-    if (cidr) cidrs.push(formatCIDR(cidr))
-    else if (LINK_NAME.test(text) && text !== '.' && text !== '..' && !/^[\d.]+$/.test(text)) links.push(text)
-    else throw new Error(`${text} is neither a CIDR nor the name of an interface`)
-  }
-  return { links, cidrs }
-}
-
-const asCIDR = (text: string): CIDR | undefined => {
-  const ip = parseIP(text)
-  return parseCIDR(ip ? `${text}/${ip.family === 'IPv4' ? 32 : 128}` : text)
-}
 
 /** Adds the chain and its sets to a table that is there or made by the same transaction. */
 export function addNeighbourGuard(transaction: NftTransaction, table: NftTable, plan: GuardPlan): void {

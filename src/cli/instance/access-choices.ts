@@ -1,6 +1,6 @@
 /** The options of `up` and `join` that say what nodes open, and which admission plugins run. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseSources } from '../../pod-network/neighbour-guard.ts'
+import { parseSources } from '../../pod-network/forwarding-sources.ts'
 import type { AdmissionChoice, NodeAccess, Settings } from './instance.ts'
 
 export interface NodeAccessOptions {

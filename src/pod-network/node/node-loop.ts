@@ -113,7 +113,6 @@ export class NodeLoop implements AsyncDisposable {
     // Before all peers are known, none may be taken for gone. Who stops does not wait for an API that may be away.
     await Promise.race([nodes.synced.catch(() => {}), aborted(this.#paused.signal)])
     if (this.#paused.signal.aborted) return
-    this.#queue.add(GUARD)
     this.#queue.add(SELF)
     for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
       try {
@@ -160,7 +159,9 @@ export class NodeLoop implements AsyncDisposable {
   }
 
   async #configure(own: OwnNode): Promise<void> {
-    const { podNetwork, backend, mtu } = this.#options
+    const { podNetwork, backend, mtu, guard, nodes } = this.#options
+    // Before the node forwards anything.
+    await guard?.update(nodes.list(), false)
     const overhead = own.uplink ? backend.overhead(backendNode(own)) : 0
     await podNetwork.configure({
       podCIDRs: own.podCIDRs,
