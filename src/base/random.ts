@@ -24,8 +24,6 @@ function cryptographicNumbers(): () => number {
       used = 0
     }
     const number = pool.readUIntBE(used, NUMBER_BYTES)
-    // What was given out is not kept.
-    pool.fill(0, used, used + NUMBER_BYTES)
     used += NUMBER_BYTES
     return number / 2 ** (8 * NUMBER_BYTES)
   }

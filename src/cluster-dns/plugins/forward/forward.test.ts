@@ -144,9 +144,12 @@ describe('answers that forward does not believe', () => {
     [
       'to no question at all',
       (query) => {
-        const packet = forged(query)
+        // The record of a.org follows the header at once.
+        const record = Buffer.from('0161036f726700' + '00010001' + '0000003c' + '0004' + 'c0000242', 'hex')
+        const packet = Buffer.concat([forged(query).subarray(0, QUESTION), record])
         packet.writeUInt16BE(0, 4)
-        return Buffer.concat([packet.subarray(0, QUESTION), packet.subarray(QUESTION + 11)])
+        packet.writeUInt16BE(0, 10)
+        return packet
       },
     ],
     ['that are questions', (query) => changed(forged(query), (packet) => packet.writeUInt8(packet[2]! & 0x7f, 2))],
