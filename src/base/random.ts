@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomFillSync, randomUUID } from 'node:crypto'
 
 /** Randomness comes in through this interface everywhere, so that a cluster can run from a seed. */
 export interface Random {
@@ -8,7 +8,26 @@ export interface Random {
   uuid(): string
 }
 
-export const systemRandom: Random = { next: () => Math.random(), uuid: () => randomUUID() }
+const NUMBER_BYTES = 6
+const POOL_BYTES = NUMBER_BYTES * 256
+
+/** Nobody can guess what comes next, so that names, ports and ids may be drawn from it too. */
+export const systemRandom: Random = { next: cryptographicNumbers(), uuid: () => randomUUID() }
+
+/** Asking the system for each number would take fifty times as long. */
+function cryptographicNumbers(): () => number {
+  const pool = Buffer.alloc(POOL_BYTES)
+  let used = POOL_BYTES
+  return () => {
+    if (used === POOL_BYTES) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const number = pool.readUIntBE(used, NUMBER_BYTES)
+    used += NUMBER_BYTES
+    return number / 2 ** (8 * NUMBER_BYTES)
+  }
+}
 
 /** Kubernetes' suffix alphabet: no vowels, no look-alikes, so that no word is spelled by accident. */
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'

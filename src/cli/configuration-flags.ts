@@ -18,9 +18,10 @@ function optionOf(name: SettingName, command: SettingCommand): Option {
   const setting: Setting<unknown> = SETTINGS[name]
   const { help, choices = setting.choices } = setting.flags[command]!
   const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-  const option = new Option(setting.argument === undefined ? flag : `${flag} <${setting.argument}>`, help)
+  const value = setting.argument === undefined ? '[true|false]' : `<${setting.argument}>`
+  const option = new Option(`${flag} ${value}`, help)
   if (choices) return option.choices(choices)
-  return setting.argument === undefined ? option : option.argParser((text) => parsed(setting, text))
+  return option.argParser((text) => parsed(setting, text))
 }
 
 function parsed(setting: Setting<unknown>, text: string): unknown {

@@ -1,7 +1,7 @@
 /** What the tests of plugins share: a configuration from the text of a Corefile, and questions in one line. */
 import type { Clock } from '../base/clock.ts'
 import { type Logger, silentLogger } from '../base/log.ts'
-import { seededRandom } from '../base/random.ts'
+import { type Random, seededRandom } from '../base/random.ts'
 import { VirtualClock } from '../base/virtual-clock.ts'
 import type { InformerFactory } from '../client/informer-factory.ts'
 import { type Configuration, configure } from './configuration.ts'
@@ -24,12 +24,17 @@ export interface TestConfiguration {
 
 export function configured(
   corefile: string,
-  options: { readonly clock?: Clock; readonly log?: Logger; readonly upstreams?: readonly string[] } = {},
+  options: {
+    readonly clock?: Clock
+    readonly log?: Logger
+    readonly random?: Random
+    readonly upstreams?: readonly string[]
+  } = {},
 ): TestConfiguration {
   const metrics = new DnsMetrics()
   const configuration = configure(corefile, {
     clock: options.clock ?? new VirtualClock(),
-    random: seededRandom(1),
+    random: options.random ?? seededRandom(1),
     log: options.log ?? silentLogger,
     informers: noInformers,
     metrics,

@@ -82,7 +82,15 @@ describe('flags', () => {
   })
 
   it('join has the settings of a node, up all but nodeIp', () => {
-    expect(settingsOf('join')).toEqual(['runtime', 'containerRuntimeEndpoint', 'proxyMode', 'nodeName', 'nodeIp'])
+    expect(settingsOf('join')).toEqual([
+      'runtime',
+      'containerRuntimeEndpoint',
+      'proxyMode',
+      'allowHostPath',
+      'allowForwardingFrom',
+      'nodeName',
+      'nodeIp',
+    ])
     expect(settingsOf('up')).toEqual(names.filter((name) => name !== 'nodeIp'))
   })
 })

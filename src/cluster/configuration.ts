@@ -9,6 +9,7 @@
 import { FEATURE_GATES, type FeatureGate, parseFeatureGates } from '../api/feature-gates.ts'
 import { isDns1123Subdomain } from '../api/meta/names.ts'
 import { parseIP } from '../base/ip-address.ts'
+import { parseSources } from '../pod-network/forwarding-sources.ts'
 import {
   choice,
   file,
@@ -17,6 +18,7 @@ import {
   type SettingCommand,
   type SettingScope,
   text,
+  toggle,
   wholeNumber,
 } from './setting.ts'
 import { parseStoreChoice } from './store-choice.ts'
@@ -55,6 +57,18 @@ export const SETTINGS = {
     parseFeatureGates,
     (gate) => ((FEATURE_GATES as readonly string[]).includes(gate) ? undefined : `unrecognized feature gate: ${gate}`),
   ),
+  enableAdmissionPlugins: list(
+    'names',
+    { scope: 'control-plane', up: 'comma-separated admission plugins to turn on that are off by default', default: [] },
+    splitList,
+    noProblem,
+  ),
+  disableAdmissionPlugins: list(
+    'names',
+    { scope: 'control-plane', up: 'comma-separated admission plugins to turn off', default: [] },
+    splitList,
+    noProblem,
+  ),
   apiPort: wholeNumber('port', 65_535, {
     scope: 'command',
     up: 'port of the API server, 0 for any free one',
@@ -81,6 +95,25 @@ export const SETTINGS = {
     scope: 'node',
     up: 'between pods of different nodes (default: host-gw, with --listen vxlan)',
   }),
+  /** Whether pods may mount a folder of their node with the annotation `sampan.dev/host-path`. */
+  allowHostPath: toggle({
+    scope: 'node',
+    up: 'let pods mount a folder of their node with the annotation sampan.dev/host-path',
+    join: 'let pods mount a folder of this node with the annotation sampan.dev/host-path',
+    default: false,
+  }),
+  /** Where other machines reach pods and Services from, through this machine. */
+  allowForwardingFrom: list(
+    'sources',
+    {
+      scope: 'node',
+      up: 'comma-separated interfaces and CIDRs that reach pods and Services through this machine; none by default',
+      join: 'comma-separated interfaces and CIDRs that reach pods and Services through this machine; none by default',
+      default: [],
+    },
+    (text) => checkedSources(text === 'none' ? [] : splitList(text)),
+    (item) => problemWithSource(item),
+  ),
   /** Where other machines reach the API server. */
   listen: text(
     'address',
@@ -182,6 +215,26 @@ export function mergeConfiguration(saved: ClusterConfiguration, asked: ClusterCo
   const forgotten = TOGETHER.filter((names) => names.some((name) => asked[name] !== undefined)).flat()
   const kept = Object.entries(saved).filter(([name]) => !forgotten.includes(name as SettingName))
   return { ...Object.fromEntries(kept), ...asked }
+}
+
+function splitList(text: string): string[] {
+  return text.split(',').filter((item) => item !== '')
+}
+
+function noProblem(): undefined {}
+
+function checkedSources(sources: string[]): string[] {
+  parseSources(sources)
+  return sources
+}
+
+function problemWithSource(item: string): string | undefined {
+  try {
+    parseSources([item])
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 function checkSocket(text: string): void {

@@ -113,11 +113,14 @@ export const wholeNumber = <S extends SettingScope>(
   })
 }
 
-/** A flag that is given or not. */
+/** A flag that is given or not; `--flag false` turns off what an earlier start turned on. */
 export const toggle = <S extends SettingScope>(declaration: Declaration<boolean, S>): Setting<boolean, S> =>
   declare(declaration, {
     argument: undefined,
-    parse: () => true,
+    parse: (value) => {
+      if (value === 'true' || value === 'false') return value === 'true'
+      throw new Error('must be true or false')
+    },
     problemWith: (value) => (typeof value === 'boolean' ? undefined : 'must be true or false'),
   })
 

@@ -210,3 +210,64 @@ describe('the network of a node', () => {
     expect(linux.namespaces.list()).toEqual([])
   })
 })
+
+describe('the guard against neighbours', () => {
+  const TABLE = { family: 'inet', name: 'sampan-neighbours' } as const
+  const guard = { serviceCIDRs: ['10.96.0.0/16'], allowed: { links: ['wg0'], cidrs: ['192.0.2.0/24'] }, ports: [] }
+  const ranges = (name: string) => {
+    const nftables = linux.openNftables()
+    const found = nftables.list(TABLE)?.sets.find((set) => set.name === name)
+    const texts = found && nftables.elements(found).map(({ key, keyEnd = key }) => `${text(key)}-${text(keyEnd)}`)
+    return texts?.sort()
+  }
+  const text = (address: Uint8Array) => [...address].join('.')
+  const rules = () => linux.openNftables().list(TABLE)?.rules ?? []
+  const PODS_AND_SERVICES = ['10.244.0.0-10.244.255.255', '10.96.0.0-10.96.255.255']
+  const ALLOWED = '192.0.2.0-192.0.2.255'
+  const node = (number: number) => `192.168.0.${number}-192.168.0.${number}`
+
+  test('is not there unless asked for', async () => {
+    await addNode(1, '10.244.1.0/24')
+    await (await start()).ready
+    expect(linux.openNftables().list(TABLE)).toBeUndefined()
+  })
+
+  test('lets the nodes of the cluster pass, and follows them', async () => {
+    await addNode(1, '10.244.1.0/24')
+    await start({ guard, backend: 'vxlan' })
+    await expect.poll(() => ranges('ip-friends')).toEqual([ALLOWED, node(1)])
+    expect(ranges('ip-guarded')).toEqual(PODS_AND_SERVICES)
+    await addNode(2, '10.244.2.0/24')
+    await expect.poll(() => ranges('ip-friends')).toEqual([ALLOWED, node(1), node(2)])
+    await nodes().delete('node2')
+    await expect.poll(() => ranges('ip-friends')).toEqual([ALLOWED, node(1)])
+  })
+
+  test('without a tunnel lets their pods pass too, but no range that is not of pods', async () => {
+    await addNode(1, '10.244.1.0/24')
+    await addNode(2, '0.0.0.0/0')
+    await start({ guard })
+    await expect.poll(() => ranges('ip-friends')).toEqual(['10.244.1.0-10.244.1.255', ALLOWED, node(1), node(2)].sort())
+  })
+
+  test('comes back when others take it away, and goes with the node', async () => {
+    await addNode(1, '10.244.1.0/24')
+    const network = await start({ guard })
+    await network.ready
+    const count = rules().length
+    expect(count).toBeGreaterThan(0)
+    await linux.openNftables().commit(new NftTransaction().deleteTable(TABLE))
+    await expect.poll(() => rules().length).toBe(count)
+    await network.cleanup()
+    expect(linux.openNftables().list(TABLE)).toBeUndefined()
+  })
+})
+
+test('a node that claims a range outside of the pods gets no route', async () => {
+  await addNode(1, '10.244.1.0/24')
+  await addNode(2, '8.8.8.0/24')
+  await addNode(3, '10.244.3.0/24')
+  await start()
+  await expect.poll(peerRoutes).toEqual(['10.244.3.0/24 192.168.0.3'])
+  expect(kernel.routes().some(({ destination }) => destination === '8.8.8.0/24')).toBe(false)
+})

@@ -13,11 +13,13 @@ import { NETWORK_BACKENDS, type NetworkBackendName } from './backends.ts'
 import { BridgePodNetwork } from './bridge/bridge-pod-network.ts'
 import { CniPodNetwork } from './cni/cni-pod-network.ts'
 import { rememberForwarding, restoreForwarding } from './node/former-forwarding.ts'
+import { NodeGuard, type NodeGuardOptions, removeNodeGuard } from './node/node-guard.ts'
 import { NodeLoop } from './node/node-loop.ts'
 import { previousBackend, rememberBackend } from './node/previous-backend.ts'
 import { slimNode } from './peers/peer-of-node.ts'
 import type { PodNetwork } from './pod-network.ts'
 import { SandboxRecords } from './sandboxes/sandbox-records.ts'
+import { VXLAN_DEVICES, PORT as VXLAN_PORT } from './vxlan/device.ts'
 
 export interface NodeNetworkOptions {
   /** As the node: for what it tells of itself. */
@@ -39,6 +41,8 @@ export interface NodeNetworkOptions {
   readonly bridge?: string
   /** Overrides what follows from the uplink. */
   readonly mtu?: number
+  /** Neighbours must not reach pods and Services through this node; a node that is no machine of its own needs no guard. */
+  readonly guard?: NodeGuardOptions
   /** CNI plugins make the pods' network instead of the bridge. */
   readonly cni?: { readonly confDir: string; readonly binDirs: readonly string[] }
 }
@@ -71,7 +75,8 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     transform: slimNode,
   })
   const bridge = options.bridge ?? DEFAULT_BRIDGE
-  const loop = new NodeLoop({ ...options, clusterCIDRs, bridge, backend, podNetwork, nodes, linux })
+  const guard = options.guard && new NodeGuard(guardParts(options, clusterCIDRs, bridge), options.guard)
+  const loop = new NodeLoop({ ...options, clusterCIDRs, bridge, backend, podNetwork, nodes, linux, guard })
   loop.start()
   return {
     podNetwork,
@@ -83,6 +88,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
       await loop.pause()
       await podNetwork.cleanup()
       backend.stop()
+      await removeNodeGuard(linux)
       restoreForwarding(stateDir, linux)
     },
     async [Symbol.asyncDispose]() {
@@ -91,6 +97,17 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
       await podNetwork[Symbol.asyncDispose]()
       backend[Symbol.dispose]()
     },
+  }
+}
+
+function guardParts({ linux, backend }: NodeNetworkOptions, clusterCIDRs: readonly string[], bridge: string) {
+  const hasTunnel = backend === 'vxlan'
+  return {
+    linux,
+    clusterCIDRs,
+    ownLinks: [bridge, ...(hasTunnel ? Object.values(VXLAN_DEVICES) : [])],
+    tunnelPorts: hasTunnel ? [{ protocol: 'UDP', port: VXLAN_PORT } as const] : [],
+    isRouted: !hasTunnel,
   }
 }
 

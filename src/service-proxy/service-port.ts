@@ -77,7 +77,7 @@ function targetOf(port: ServicePort, endpoints: readonly Endpoint[]): TrafficTar
 }
 
 /** External and load-balancer addresses: those that the external policy is for, besides the node port. */
-export const externalAddresses = (port: ServicePort): readonly string[] => [
+export const externalAddresses = (port: Pick<ServicePort, 'externalIPs' | 'loadBalancerIPs'>): readonly string[] => [
   ...port.externalIPs,
   ...port.loadBalancerIPs,
 ]

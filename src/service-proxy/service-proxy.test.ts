@@ -14,10 +14,11 @@ import { type FakeLinux, fakeLinux } from '../linux/fake-linux.ts'
 import { NftTransaction } from '../linux/nft-transaction.ts'
 import { openMemoryStore } from '../store/embedded.ts'
 import type { Store } from '../store/store.ts'
-import type { ProxyMode, ServiceProxyBackend } from './backend.ts'
+import type { BackendFactory, ProxyMode, ServiceProxyBackend } from './backend.ts'
 import { BACKENDS } from './backends.ts'
 import { nftablesTracer } from './nftables-tracer.ts'
 import { type ServiceProxy, type ServiceProxyOptions, startServiceProxy } from './service-proxy.ts'
+import type { ServiceTable } from './service-table.ts'
 
 const NODE_IP = '192.168.10.1'
 const TABLE = { family: 'ip', name: 'sampan-services' } as const
@@ -336,3 +337,61 @@ test.each([
   await proxy.settled()
   expect(linux.openSysctl().read('net/netfilter/nf_conntrack_tcp_timeout_close_wait')).toBe(seconds)
 })
+
+describe('addresses that no Service may take', () => {
+  const node = async (name: string, address: string) => {
+    await client.resource(nodeKind).create({ metadata: { name } })
+    const status = { addresses: [{ type: 'InternalIP', address }] }
+    await client.resource(nodeKind).patch(name, { status }, { subresource: 'status' })
+  }
+  const API_SERVER = '172.30.0.1'
+  const OTHER_NODE = '192.168.10.2'
+  const wanted = [NODE_IP, OTHER_NODE, API_SERVER, '10.244.0.9', '10.96.0.10', '203.0.113.7']
+
+  test.each(['nftables', 'iptables', 'userspace'] as const)('%s does not take them', async (mode) => {
+    await node('there', OTHER_NODE)
+    const tables: ServiceTable[] = []
+    const backends = { [mode]: (() => recordingBackend(mode, tables)) as BackendFactory }
+    const proxy = await start({ mode, backends, serviceCIDRs: ['10.96.0.0/16'], apiServers: [API_SERVER] })
+    await services().create(service('thief', { externalIPs: wanted }))
+    await slices().create(slice('thief', ['10.244.0.5']))
+    const port = () => tables.at(-1)?.get('default/thief:http/TCP/IPv4')
+    await expect.poll(() => port()?.externalIPs).toEqual(['203.0.113.7'])
+    const { text } = await get(proxy.metricsPort, '/metrics')
+    expect(text).toContain('sampan_proxy_refused_addresses 5')
+    const events = () => client.resource({ group: '', version: 'v1', plural: 'events', namespaced: true })
+    const messages = async () => {
+      const { items } = await events().namespace('default').list()
+      return items.map((event) => (event as unknown as { message: string }).message).sort()
+    }
+    await expect
+      .poll(messages)
+      .toEqual([
+        '10.244.0.9 is in the range of pods; the proxy does not take it',
+        '10.96.0.10 is in the range of cluster IPs; the proxy does not take it',
+        '172.30.0.1 is an address of the API server; the proxy does not take it',
+        '192.168.10.1 is an address of a node; the proxy does not take it',
+        '192.168.10.2 is an address of a node; the proxy does not take it',
+      ])
+  })
+
+  test('an address that a Service has goes when a node with it appears', async () => {
+    await start()
+    await services().create(service('thief', { externalIPs: [OTHER_NODE] }))
+    await slices().create(slice('thief', ['10.244.0.5']))
+    await expect.poll(() => reached(OTHER_NODE)).toEqual(['10.244.0.5:8080'])
+    await node('there', OTHER_NODE)
+    await expect.poll(() => reached(OTHER_NODE)).not.toEqual(['10.244.0.5:8080'])
+  })
+})
+
+function recordingBackend(mode: ProxyMode, tables: ServiceTable[]): ServiceProxyBackend {
+  return {
+    mode,
+    unsupported: () => undefined,
+    apply: async (table) => void tables.push(table),
+    cleanup: async () => {},
+    onDrift: () => ({ [Symbol.dispose]() {} }),
+    async [Symbol.asyncDispose]() {},
+  }
+}

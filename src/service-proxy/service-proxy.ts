@@ -8,9 +8,13 @@ import { serviceKind } from '../api/kinds/core/service/kind.ts'
 import { endpointSliceKind } from '../api/kinds/discovery/endpoint-slice.ts'
 import { serviceCIDRKind } from '../api/kinds/networking/service-cidr.ts'
 import type { Clock } from '../base/clock.ts'
+import { deepEqual } from '../base/deep-equal.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
+import { createClient } from '../client/client.ts'
+import { createEventRecorder } from '../client/events.ts'
+import { startInformer } from '../client/informer.ts'
 import { createInformerFactory } from '../client/informer-factory.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Linux } from '../linux/linux.ts'
@@ -22,11 +26,13 @@ import { HealthCheckNodePorts } from './proxy/health-check-node-ports.ts'
 import { startHealthServer } from './proxy/health-server.ts'
 import type { HttpListener } from './proxy/http-listener.ts'
 import { startMetricsServer } from './proxy/metrics-server.ts'
-import { isEligible } from './proxy/node-facts.ts'
+import { isEligible, nodeAddresses, slimNode } from './proxy/node-facts.ts'
 import { ProxyHealth } from './proxy/proxy-health.ts'
 import { proxyMetrics } from './proxy/proxy-metrics.ts'
+import { RefusedAddressReports } from './proxy/refused-addresses.ts'
 import { RulesInEffect } from './proxy/rules-in-effect.ts'
 import { ServiceTable } from './service-table.ts'
+import { ReservedAddresses } from './table/reserved-addresses.ts'
 
 export interface ServiceProxyOptions {
   readonly transport: Transport
@@ -43,6 +49,8 @@ export interface ServiceProxyOptions {
   readonly nodeIPs?: readonly string[]
   /** Those of the ServiceCIDR objects unless given. */
   readonly serviceCIDRs?: readonly string[]
+  /** Where this node reaches the API server, besides the addresses that the Service `kubernetes` leads to. */
+  readonly apiServers?: readonly string[]
   readonly masqueradeAll?: boolean
   readonly masqueradeBit?: number
   /** Every address in iptables mode and the primary ones in others, unless given. */
@@ -81,7 +89,15 @@ const MASQUERADE_BIT = 14
 export async function startServiceProxy(options: ServiceProxyOptions): Promise<ServiceProxy> {
   const { transport, clock, random, log, nodeName, host } = options
   const registry = options.metrics ?? new MetricsRegistry()
-  const table = new ServiceTable({ name: nodeName })
+  const table = new ServiceTable({ name: nodeName }, reservedRanges(options))
+  const events = createEventRecorder({
+    client: createClient(transport),
+    clock,
+    random,
+    log,
+    component: 'kube-proxy',
+    host: nodeName,
+  })
   const metrics = proxyMetrics(registry, table)
   const health = new ProxyHealth(clock)
   const nodePorts = new HealthCheckNodePorts({ log, host, isProxyHealthy: () => health.isHealthy })
@@ -92,6 +108,7 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
     metrics,
     health,
     nodePorts,
+    reports: new RefusedAddressReports(events, log),
     facts: {
       localDetector: options.localDetector,
       masqueradeAll: options.masqueradeAll ?? false,
@@ -102,10 +119,19 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
     },
   })
   const informers = createInformerFactory({ transport, clock, random, log })
-  const nodes = informers.informer<Node>(nodeKind, { fieldSelector: `metadata.name=${nodeName}` })
+  const nodes = startInformer<Node>({
+    transport,
+    clock,
+    random,
+    log,
+    resource: nodeKind,
+    transform: slimNode(nodeName),
+  })
   const opened: HttpListener[] = []
   const stop = async () => {
     await informers[Symbol.asyncDispose]()
+    await nodes[Symbol.asyncDispose]()
+    await events[Symbol.asyncDispose]()
     for (const listener of opened) await listener[Symbol.asyncDispose]()
     await nodePorts[Symbol.asyncDispose]()
     await rules[Symbol.asyncDispose]()
@@ -133,11 +159,19 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
   const serviceCIDRs = options.serviceCIDRs ? undefined : informers.informer<ServiceCIDR>(serviceCIDRKind)
   services.onChange((old, current) => rules.serviceChanged(old, current))
   endpointSlices.onChange((old, current) => rules.endpointSliceChanged(old, current))
-  nodes.onChange((_, node) => rules.nodeChanged(node))
+  const reserveNodes = () =>
+    rules.reserve('a node', [...(options.nodeIPs ?? []), ...nodes.list().flatMap(nodeAddresses)])
+  nodes.onChange((old, node) => {
+    if (nodes.isSynced && !deepEqual(nodeAddresses(old), nodeAddresses(node))) reserveNodes()
+    if (node?.metadata.name === nodeName) rules.nodeChanged(node)
+  })
   serviceCIDRs?.onChange(() => rules.serviceCIDRsChanged(serviceCIDRs.list()))
   // Half of the picture would take endpoints away from clients that have them.
-  informers.synced().then(
-    () => rules.begin(),
+  Promise.all([informers.synced(), nodes.synced]).then(
+    () => {
+      reserveNodes()
+      rules.begin()
+    },
     () => {},
   )
   // Only rules bring connection tracking into the kernel.
@@ -158,6 +192,14 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
     },
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** Nobody takes addresses of pods and cluster IPs, that of DNS among them, by naming them as external ones. */
+function reservedRanges({ serviceCIDRs = [], localDetector }: ServiceProxyOptions): ReservedAddresses {
+  const reserved = new ReservedAddresses()
+  const pods = localDetector.by === 'cidr' ? localDetector.cidrs : []
+  reserved.setRanges({ 'cluster IPs': serviceCIDRs, pods })
+  return reserved
 }
 
 const raiseLimits = ({ linux, namespace, log }: ServiceProxyOptions) =>

@@ -9,9 +9,16 @@ import type { EndpointSlice } from '../api/generated/discovery-v1.ts'
 import { LABEL } from '../api/meta/well-known.ts'
 import { deepEqual } from '../base/deep-equal.ts'
 import { getOrCreate } from '../base/get-or-create.ts'
-import { type Endpoint, isExternallyAccessible, type ServicePort, type ServicePortKey } from './service-port.ts'
+import {
+  type Endpoint,
+  externalAddresses,
+  isExternallyAccessible,
+  type ServicePort,
+  type ServicePortKey,
+} from './service-port.ts'
 import { type Place, selectEndpoints } from './table/endpoint-selection.ts'
 import { Frontends } from './table/frontends.ts'
+import { ReservedAddresses, type ReservedGroup } from './table/reserved-addresses.ts'
 import { type PortSpec, portSpecsOf } from './table/service-spec.ts'
 import {
   endpointsOfSlice,
@@ -39,6 +46,14 @@ export interface NoLocalEndpoints {
   readonly external: number
 }
 
+/** An address that a Service asked for and does not get. */
+export interface RefusedAddress {
+  readonly service: string
+  readonly uid: string
+  readonly address: string
+  readonly reason: string
+}
+
 export class ServiceTable {
   readonly #ports = new Map<ServicePortKey, ServicePort>()
   readonly #specs = new Map<string, readonly PortSpec[]>()
@@ -48,9 +63,12 @@ export class ServiceTable {
   readonly #dirty = new Set<string>()
   readonly #changed = new Set<ServicePortKey>()
   readonly #noLocal = { internal: 0, external: 0 }
+  readonly #reserved: ReservedAddresses
+  readonly #refused = new Map<string, readonly RefusedAddress[]>()
   #place: Place
 
-  constructor(node: TableNode) {
+  constructor(node: TableNode, reserved = new ReservedAddresses()) {
+    this.#reserved = reserved
     this.#place = { nodeName: node.name, zone: node.labels?.[LABEL.zone] }
   }
 
@@ -73,6 +91,18 @@ export class ServiceTable {
   /** How many ports have a Local policy, endpoints elsewhere and none here. */
   get noLocalEndpoints(): NoLocalEndpoints {
     return this.#noLocal
+  }
+
+  /** Addresses that Services ask for and do not get, for each of their ports. */
+  *refusedAddresses(): Generator<RefusedAddress> {
+    for (const refused of this.#refused.values()) yield* refused
+  }
+
+  /** No Service gets these as an external address. */
+  reserve(group: ReservedGroup, addresses: Iterable<string>): void {
+    if (!this.#reserved.setAddresses(group, addresses)) return
+    for (const [service, specs] of this.#specs)
+      if (specs.some((spec) => spec.externalIPs.length > 0 || spec.loadBalancerIPs.length > 0)) this.#dirty.add(service)
   }
 
   /** The zone of the node decides about topology hints. */
@@ -134,10 +164,11 @@ export class ServiceTable {
     const specs = this.#specs.get(service) ?? []
     const slices = this.#slices.get(service)
     const ready = new Set<string>()
+    const refused: RefusedAddress[] = []
     let healthCheckNodePort = 0
     for (const spec of specs) {
       const endpoints = mergeSlices(slices?.values() ?? [], portIndex(spec.portName, spec.protocol, spec.family))
-      const port = portOf(this.#frontends.owned(spec), endpoints, this.#place)
+      const port = portOf(this.#allowed(this.#frontends.owned(spec), refused), endpoints, this.#place)
       const known = this.#ports.get(spec.key)
       if (!known || !samePort(known, port)) this.#replace(spec.key, port)
       healthCheckNodePort ||= spec.healthCheckNodePort
@@ -145,8 +176,23 @@ export class ServiceTable {
       if (spec.family !== specs[0]!.family) continue
       for (const one of endpoints) if (one.isLocal && one.isReady) ready.add(one.ip)
     }
+    if (refused.length > 0) this.#refused.set(service, refused)
+    else this.#refused.delete(service)
     if (healthCheckNodePort === 0) this.#healthChecks.delete(service)
     else this.#healthChecks.set(service, { service, port: healthCheckNodePort, localEndpoints: ready.size })
+  }
+
+  /** Without external addresses that are not for Services. */
+  #allowed(spec: PortSpec, refused: RefusedAddress[]): PortSpec {
+    const before = refused.length
+    for (const address of externalAddresses(spec)) {
+      const reason = this.#reserved.reason(address)
+      if (reason !== undefined) refused.push({ service: spec.service, uid: spec.uid, address, reason })
+    }
+    if (refused.length === before) return spec
+    const isAllowed = (ip: string) => !refused.some(({ address }) => address === ip)
+    const { externalIPs, loadBalancerIPs } = spec
+    return { ...spec, externalIPs: externalIPs.filter(isAllowed), loadBalancerIPs: loadBalancerIPs.filter(isAllowed) }
   }
 
   #replace(key: ServicePortKey, port: ServicePort | undefined): void {

@@ -65,7 +65,7 @@ export const FOLDER_ORDER = {
     'simulated',
   ],
   linux: ['agent', 'ffi', 'namespaces', 'netlink', 'cgroups', 'seccomp', 'sysctl', '*'],
-  'pod-network': ['ipam', 'sandboxes', 'peers', 'bridge', 'cni', 'host-gateway', 'vxlan', 'node'],
+  'pod-network': ['rules', 'ipam', 'sandboxes', 'peers', 'bridge', 'cni', 'host-gateway', 'vxlan', 'node'],
   rootless: ['egress'],
   scheduler: ['cache', 'plugins', 'framework', 'queue', 'feed', 'preemption', 'loop'],
   'service-proxy': ['table', 'nftables', 'iptables', 'userspace', 'proxy'],

@@ -17,6 +17,7 @@ import { clusterTrustBundleAttest } from './cluster-trust-bundle-attest.ts'
 import { defaultIngressClass } from './default-ingress-class.ts'
 import { defaultStorageClass } from './default-storage-class.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
+import { denyServiceExternalIPs } from './deny-service-external-ips.ts'
 import { limitRanger } from './limit-ranger.ts'
 import { cacheLister, type Lister } from './lister.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
@@ -49,7 +50,7 @@ export interface AdmissionOptions {
 }
 
 /** They are for some clusters only. */
-const OFF_BY_DEFAULT = new Set(['OwnerReferencesPermissionEnforcement'])
+const OFF_BY_DEFAULT = new Set(['OwnerReferencesPermissionEnforcement', 'DenyServiceExternalIPs'])
 
 /** In this order they are asked. */
 export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): readonly AdmissionPlugin[] {
@@ -81,8 +82,24 @@ export function admissionPlugins(feed: CacheFeed, options: AdmissionOptions): re
     certificateSubjectRestriction,
     defaultIngressClass(lister<IngressClass>('networking.k8s.io', 'ingressclasses')),
     podTopologyLabels(lister<Node>('', 'nodes')),
+    denyServiceExternalIPs,
     ...extensions,
     resourceQuota(feed, clock),
   ]
+  assertKnown(all, enable, disable)
   return all.filter(({ name }) => (OFF_BY_DEFAULT.has(name) ? enable.includes(name) : !disable.includes(name)))
+}
+
+function assertKnown(all: readonly AdmissionPlugin[], enable: readonly string[], disable: readonly string[]): void {
+  const names = new Set(all.map(({ name }) => name))
+  for (const [flag, asked] of Object.entries({
+    'enable-admission-plugins': enable,
+    'disable-admission-plugins': disable,
+  })) {
+    const unknown = asked.find((name) => !names.has(name))
+    if (unknown !== undefined) throw new Error(`${flag} plugin ${JSON.stringify(unknown)} is unknown`)
+  }
+  const both = enable.filter((name) => disable.includes(name))
+  if (both.length > 0)
+    throw new Error(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`)
 }

@@ -90,6 +90,8 @@ function readFixedPart(packet: Buffer, at: number) {
 export interface DecodedReply {
   readonly id: number
   readonly question: Question | undefined
+  /** The name in the question as it is written there. */
+  readonly asked: string | undefined
   readonly truncated: boolean
   readonly reply: Reply
 }
@@ -119,6 +121,7 @@ export function decodeReply(packet: Buffer): DecodedReply {
   return {
     id: packet.readUInt16BE(0),
     question: asked?.question,
+    asked: asked?.asked,
     truncated,
     reply: { rcode: flags & 0xf, authoritative, answers, authority, additional },
   }

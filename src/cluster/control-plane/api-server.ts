@@ -30,7 +30,8 @@ export const apiServer: Part<ControlPlane> = {
       frontProxy: async () => (await certificates).frontProxy(),
       // Connections take the system's time, also when the cluster has a clock of its own.
       kubelets: kubeletConnector(certificates, systemClock),
-      disableAdmissionPlugins: pluginsWithoutControllers(options),
+      enableAdmissionPlugins: options.enableAdmissionPlugins ?? [],
+      disableAdmissionPlugins: [...pluginsWithoutControllers(options), ...(options.disableAdmissionPlugins ?? [])],
       ...(options.audit && { audit: options.audit }),
       ...(options.encryption && { encryption: options.encryption }),
       ...(options.encryptionChanges && { encryptionChanges: options.encryptionChanges }),

@@ -26,7 +26,7 @@ const nodeNetwork: Part<ControlPlane> = {
   name: 'node network',
   async start(plane) {
     const { clock, log } = plane
-    const { dataDir, entry, machine } = plane.options.realNodes!
+    const { dataDir, entry, machine, configuration } = plane.options.realNodes!
     const linux = kernelLinux()
     const ranges = await networkRanges(dataDir, linux, machine !== undefined || plane.isShared)
     plane.clusterCidrs = [ranges.pods]
@@ -37,7 +37,11 @@ const nodeNetwork: Part<ControlPlane> = {
       plane.realNodes = new MachineNode({ ...common, name: machine.name, address: reachedAt(machine.listen) })
       return
     }
-    const local = await LocalNodes.open({ ...common, routed: rangesIn(ranges) })
+    const local = await LocalNodes.open({
+      ...common,
+      routed: rangesIn(ranges),
+      allowForwardingFrom: valueFor(configuration, 'allowForwardingFrom'),
+    })
     plane.realNodes = local
     plane.alsoAt.push(local.gateway)
     // Nodes of this machine keep volumes among the rest of the cluster's data, and lose them with it.

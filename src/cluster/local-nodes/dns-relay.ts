@@ -78,6 +78,7 @@ async function relayUdp({ listen, server, clock }: DnsRelayOptions): Promise<Asy
 async function relayTcp({ listen, server, clock }: DnsRelayOptions): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>()
   const relay = createServer((client) => {
+    if (sockets.size >= 2 * MOST_AT_ONCE) return client.destroy()
     const upstream = connect(server)
     const timer = clock.after(CONNECTION_MS, () => client.destroy()).unref()
     for (const socket of [client, upstream]) {

@@ -108,3 +108,31 @@ test('what stays on the bridge keeps its source', async () => {
   const at = rule!.expressions.findIndex((one) => one.expr === 'meta' && one.key === 'oifname')
   expect(rule!.expressions[at + 1]).toEqual(isOut)
 })
+
+test('neighbours do not reach what is behind the bridge, except from where they are allowed to', async () => {
+  const linux = fakeLinux()
+  const allowed = { links: ['wg0'], cidrs: ['192.0.2.0/24'] }
+  await LocalNetwork.open({ linux, id: 'abc', routed, allowed })
+  using nftables = linux.openNftables()
+  const table = nftables.list({ family: 'ip', name: 'sampan-abc' })
+  const first = (name: string) =>
+    table!.sets.filter((set) => set.name === name).flatMap((set) => nftables.elements(set).map(addressOf))
+  expect(first('ip-guarded').sort()).toEqual(['10.244.0.0', '10.96.0.0', '172.30.0.0'])
+  expect(first('ip-friends')).toEqual(['192.0.2.0'])
+  expect(table?.chains.find(({ name }) => name === 'neighbours')).toMatchObject({
+    base: { type: 'filter', hook: 'prerouting' },
+  })
+})
+
+test('ranges that another cluster of the machine has are not guarded by this one', async () => {
+  const linux = fakeLinux()
+  const first = await LocalNetwork.open({ linux, id: 'abc', routed })
+  first.routeThrough(first.addNode('node-1', 1))
+  await LocalNetwork.open({ linux, id: 'def', routed })
+  using nftables = linux.openNftables()
+  const table = nftables.list({ family: 'ip', name: 'sampan-def' })
+  const guarded = table!.sets.find(({ name }) => name === 'ip-guarded')!
+  expect(nftables.elements(guarded).map(addressOf)).toEqual(['172.30.1.0'])
+})
+
+const addressOf = ({ key }: { readonly key: Uint8Array }) => [...key].join('.')

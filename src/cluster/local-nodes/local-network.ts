@@ -13,6 +13,8 @@ import { encodeValue, encodeValues } from '../../linux/nft-values.ts'
 import type { Nftables, NftTable } from '../../linux/nftables.ts'
 import { LOOPBACK_INDEX, type Route, type Rtnetlink } from '../../linux/rtnetlink.ts'
 import { hasCode } from '../../linux/system-error.ts'
+import type { Sources } from '../../pod-network/forwarding-sources.ts'
+import { addNeighbourGuard } from '../../pod-network/neighbour-guard.ts'
 import { NODE_NETWORKS, overlap } from './network-ranges.ts'
 
 export interface LocalNetworkOptions {
@@ -21,6 +23,8 @@ export interface LocalNetworkOptions {
   readonly id: string
   /** Pods' and Services' addresses, reached through the first node. */
   readonly routed: readonly string[]
+  /** Who besides this machine may reach nodes, pods and Services through it; nobody unless given. */
+  readonly allowed?: Sources
 }
 
 export interface LocalNode {
@@ -43,6 +47,7 @@ export class LocalNetwork {
   readonly #linux: Linux
   readonly #id: string
   readonly #routed: readonly string[]
+  readonly #allowed: Sources
   readonly #subnet: string
   readonly #bridge: number
 
@@ -50,6 +55,7 @@ export class LocalNetwork {
     this.#linux = options.linux
     this.#id = options.id
     this.#routed = options.routed
+    this.#allowed = options.allowed ?? { links: [], cidrs: [] }
     this.#subnet = subnet
     this.#bridge = bridge
     this.gateway = addressIn(subnet, 1)
@@ -66,7 +72,7 @@ export class LocalNetwork {
     const subnet = known ? subnetOf(known.address) : freeSubnet(network)
     if (!known) network.addAddress({ link: bridge.index, address: `${addressIn(subnet, 1)}/${PREFIX}` })
     const opened = new LocalNetwork(options, subnet, bridge.index)
-    await opened.#masquerade()
+    await opened.#filter()
     return opened
   }
 
@@ -97,13 +103,13 @@ export class LocalNetwork {
   /** So that pods and Services can be reached from this machine too; what is routed elsewhere already stays so. */
   routeThrough(node: LocalNode): void {
     using network = this.#linux.openRtnetlink()
-    const known = network.routes()
-    for (const destination of this.#routed) {
-      const other = known.find((route) => route.destination === destination)
-      if (!other || other.link === this.#bridge) {
-        network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
-      }
-    }
+    for (const destination of this.#ownRanges(network))
+      network.replaceRoute({ destination, gateway: node.address, link: this.#bridge })
+  }
+
+  #ownRanges(network: Rtnetlink): string[] {
+    const elsewhere = network.routes().filter(({ link }) => link !== this.#bridge)
+    return this.#routed.filter((range) => !elsewhere.some(({ destination }) => destination === range))
   }
 
   /** One node's part of what is routed to this cluster already. */
@@ -148,32 +154,36 @@ export class LocalNetwork {
 
   /**
    * What leaves the node network for the world does so with this machine's address. What stays on the bridge may pass here
-   * too (br_netfilter): a node that sends to a pod of another one.
+   * too (br_netfilter): a node that sends to a pod of another one. Since the machine forwards packets from now on, those of
+   * neighbours are dropped in the same moment.
    */
-  async #masquerade(): Promise<void> {
+  async #filter(): Promise<void> {
     const sysctl = this.#linux.openSysctl()
     using nftables = this.#linux.openNftables()
     const wasOff = forwardingWasOff(nftables, this.#id) || sysctl.read(FORWARDING) !== '1'
-    if (sysctl.read(FORWARDING) !== '1') sysctl.write(FORWARDING, 1)
     const table = tableOf(this.#id)
     const postrouting = { table, name: 'postrouting' }
-    const network = Buffer.from(encodeValues(['ipv4_addr'], [addressIn(this.#subnet, 0)])).subarray(0, PREFIX / 8)
+    const nodes = Buffer.from(encodeValues(['ipv4_addr'], [addressIn(this.#subnet, 0)])).subarray(0, PREFIX / 8)
     const transaction = new NftTransaction().destroyTable(table).addTable(table)
     if (wasOff) transaction.addChain({ table, name: FORWARDING_WAS_OFF })
-    await nftables.commit(
-      transaction
-        .addChain({ ...postrouting, base: { type: 'nat', hook: 'postrouting', priority: 100 } })
-        .addRule(postrouting, {
-          comment: 'nodes reach the world with the address of this machine',
-          expressions: [
-            { expr: 'payload', base: 'network', offset: 12, length: network.length, to: 0 },
-            { expr: 'compare', from: 0, op: 'eq', value: network },
-            { expr: 'meta', key: 'oifname', to: 0 },
-            { expr: 'compare', from: 0, op: 'ne', value: encodeValue('ifname', bridgeName(this.#id)) },
-            { expr: 'masquerade' },
-          ],
-        }),
-    )
+    transaction
+      .addChain({ ...postrouting, base: { type: 'nat', hook: 'postrouting', priority: 100 } })
+      .addRule(postrouting, {
+        comment: 'nodes reach the world with the address of this machine',
+        expressions: [
+          { expr: 'payload', base: 'network', offset: 12, length: nodes.length, to: 0 },
+          { expr: 'compare', from: 0, op: 'eq', value: nodes },
+          { expr: 'meta', key: 'oifname', to: 0 },
+          { expr: 'compare', from: 0, op: 'ne', value: encodeValue('ifname', bridgeName(this.#id)) },
+          { expr: 'masquerade' },
+        ],
+      })
+    using network = this.#linux.openRtnetlink()
+    const { links, cidrs } = this.#allowed
+    const allowed = { links: [bridgeName(this.#id), ...links], cidrs }
+    addNeighbourGuard(transaction, table, { allowed, guarded: [this.#subnet, ...this.#ownRanges(network)] })
+    await nftables.commit(transaction)
+    if (sysctl.read(FORWARDING) !== '1') sysctl.write(FORWARDING, 1)
   }
 }
 

@@ -13,6 +13,7 @@ import { systemRandom } from '../../base/random.ts'
 import { createInformerFactory } from '../../client/informer-factory.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { Linux } from '../../linux/linux.ts'
+import { parseSources } from '../../pod-network/forwarding-sources.ts'
 import type { NodeSettings } from '../node/node-settings.ts'
 import { isLoopbackAddress } from '../node/upstream-dns.ts'
 import { NodeProcess, stopNode } from '../processes/node-process.ts'
@@ -31,6 +32,8 @@ export interface LocalNodesOptions {
   readonly entry: string
   /** Addresses of pods and Services, reached through the nodes. */
   readonly routed: readonly string[]
+  /** Interfaces and CIDRs from which others reach these through this machine. */
+  readonly allowForwardingFrom: readonly string[]
   readonly clock: Clock
   readonly log: Logger
 }
@@ -53,7 +56,8 @@ export class LocalNodes implements RealNodes {
   static async open(options: LocalNodesOptions): Promise<LocalNodes> {
     const { linux, dataDir } = options
     const routed = options.routed.filter((cidr) => !cidr.includes(':'))
-    return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed }))
+    const allowed = parseSources(options.allowForwardingFrom)
+    return new LocalNodes(options, await LocalNetwork.open({ linux, id: clusterId(dataDir), routed, allowed }))
   }
 
   get gateway(): string {
@@ -98,7 +102,7 @@ export class LocalNodes implements RealNodes {
   }
 
   /** Stops what a control plane that died left behind: for `down` without a server. */
-  static async stopLeft(options: Omit<LocalNodesOptions, 'entry' | 'routed'>): Promise<void> {
+  static async stopLeft(options: Omit<LocalNodesOptions, 'entry' | 'routed' | 'allowForwardingFrom'>): Promise<void> {
     const { dataDir, clock, log } = options
     const names = await readdir(join(dataDir, 'nodes')).catch(() => [])
     if (names.length === 0) return

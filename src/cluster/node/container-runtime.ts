@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { allImages } from '../../container-runtime/all-images.ts'
 import { startBuiltinRuntime } from '../../container-runtime/builtin-runtime.ts'
-import { hostImage } from '../../container-runtime/host-image.ts'
+import { type HostImageOptions, hostImage } from '../../container-runtime/host-image.ts'
 import { openImageStore } from '../../container-runtime/image-store.ts'
 import type { ContainerRuntime } from '../../container-runtime/runtime.ts'
 import { kernelMounter } from '../../kubelet/kernel-mounter.ts'
@@ -12,6 +12,7 @@ import type { Part } from '../part.ts'
 import {
   cgroupParentPath,
   containerdDir,
+  hostTreesDir,
   imagesDir,
   kubeletDir,
   type NodeSettings,
@@ -69,7 +70,7 @@ async function startBuiltin(node: ThisNode): Promise<ContainerRuntime> {
     stateDir: join(dataDir, 'containers'),
     rootless,
     network: sandboxNetwork(podNetwork.podNetwork),
-    images: allImages(hostImage(imagesDir(dataDir)), store),
+    images: allImages(hostImage(hostImageOptions(node)), store),
     cgroupRoot: ownCgroupRoot(settings),
   })
   await store.collect()
@@ -85,7 +86,7 @@ async function startContainerd(node: ThisNode): Promise<ContainerRuntime> {
   const network = sandboxNetwork(podNetwork.podNetwork)
   const containerd = await startPrivateContainerd({ ...common, dir: containerdDir(settings.dataDir), network })
   const { socket, importArchive, pinned } = containerd
-  const host = hostImage(imagesDir(settings.dataDir))
+  const host = hostImage(hostImageOptions(node))
   try {
     const runtime = await startCriRuntime({ ...common, socket, importArchive, pinned, hostImage: host })
     node.containerd = containerd
@@ -100,6 +101,15 @@ async function startContainerd(node: ThisNode): Promise<ContainerRuntime> {
 async function startCri({ settings, clock, log }: ThisNode, socket: string): Promise<ContainerRuntime> {
   const { startCriRuntime } = await import('../../container-runtime/cri-runtime.ts')
   return startCriRuntime({ clock, log, socket, cgroupRoot: nodeCgroupRoot(settings.dataDir) })
+}
+
+function hostImageOptions({ settings, systemCallAgents: agents }: ThisNode): HostImageOptions {
+  const { dataDir, rootless, allowHostPath } = settings
+  return {
+    folder: imagesDir(dataDir),
+    ...(!rootless && { mounting: { agents, treesFolder: hostTreesDir(dataDir) } }),
+    ...(allowHostPath && { allowHostPath }),
+  }
 }
 
 /** Without root, beside the cgroup of this process, where the system delegates one to the user. */

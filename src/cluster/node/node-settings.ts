@@ -40,6 +40,8 @@ export const nodeKubeconfigPath = (dataDir: string, user: NodeUser) => join(data
 export const servingCertificatePath = (dataDir: string) => join(dataDir, 'pki', 'kubelet-server.pem')
 /** Also for `sampan image`, which works on it beside the node. */
 export const imagesDir = (dataDir: string) => join(dataDir, 'images')
+/** Where trees of the machine are mounted for the host image. */
+export const hostTreesDir = (dataDir: string) => join(dataDir, 'host-trees')
 /** Volumes of pods, and what the kubelet remembers of them. */
 export const kubeletDir = (dataDir: string) => join(dataDir, 'kubelet')
 /** All of the node's own containerd. */

@@ -33,8 +33,17 @@ const apiClients: Part<ThisNode> = {
 }
 
 async function connect({ settings, clock }: ThisNode, user: NodeUser): Promise<HttpTransport> {
-  const connection = await connectionOf(await loadKubeconfig([nodeKubeconfigPath(settings.dataDir, user)]))
+  const connection = await connectionAs(settings.dataDir, user)
   return createHttpTransport({ ...connection, clock, userAgent: `sampan-${user}` })
+}
+
+const connectionAs = async (dataDir: string, user: NodeUser) =>
+  connectionOf(await loadKubeconfig([nodeKubeconfigPath(dataDir, user)]))
+
+/** The API server as this node reaches it, without the brackets of an IPv6 address. */
+async function apiServerHost(dataDir: string): Promise<string> {
+  const { server } = await connectionAs(dataDir, 'kube-proxy')
+  return new URL(server).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 const systemCallAgents: Part<ThisNode> = {
@@ -60,6 +69,7 @@ const serviceProxy: Part<ThisNode> = {
       localDetector: { by: 'cidr', cidrs: settings.clusterCidrs },
       nodeIPs: [settings.address],
       serviceCIDRs: settings.serviceCidrs,
+      apiServers: [await apiServerHost(settings.dataDir)],
       metricsPort: PROXY_METRICS_PORT,
       raiseConntrackLimits: true,
     })

@@ -1,9 +1,12 @@
 import { join } from 'node:path'
 import { parseQuantity, value } from '../../api/meta/quantity.ts'
 import type { SandboxNetwork } from '../../container-runtime/sandbox-network.ts'
-import { startNodeNetwork } from '../../pod-network/node-network.ts'
+import { CLUSTER_DNS_PORT } from '../../controllers/cluster-dns-service.ts'
+import { parseSources } from '../../pod-network/forwarding-sources.ts'
+import { type NodeNetworkOptions, startNodeNetwork } from '../../pod-network/node-network.ts'
 import type { Bandwidth, PodNetwork } from '../../pod-network/pod-network.ts'
 import type { Part } from '../part.ts'
+import type { NodeSettings } from './node-settings.ts'
 import type { ThisNode } from './this-node.ts'
 
 export const podNetwork: Part<ThisNode> = {
@@ -21,10 +24,25 @@ export const podNetwork: Part<ThisNode> = {
       backend: settings.network,
       clusterCidr: settings.clusterCidrs.join(','),
       stateDir: join(settings.dataDir, 'network'),
+      ...(settings.isMachine && { guard: guardOf(settings) }),
     })
   },
   remove: (node) => node.podNetwork.cleanup(),
   stop: (node) => node.podNetwork[Symbol.asyncDispose](),
+}
+
+/** Keeps neighbours of the machine out. Only nodes ask each other's DNS servers; pods ask the Service. */
+function guardOf(settings: NodeSettings): NonNullable<NodeNetworkOptions['guard']> {
+  const { serviceCidrs, allowForwardingFrom = [], containerRuntimeEndpoint, address } = settings
+  return {
+    serviceCIDRs: serviceCidrs,
+    allowed: parseSources(allowForwardingFrom),
+    ports: [
+      { protocol: 'UDP', port: CLUSTER_DNS_PORT },
+      { protocol: 'TCP', port: CLUSTER_DNS_PORT },
+    ],
+    ...(containerRuntimeEndpoint !== undefined && { onlyTowards: address }),
+  }
 }
 
 /** The pod network as the container runtime asks for it. */

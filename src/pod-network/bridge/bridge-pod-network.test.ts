@@ -9,10 +9,11 @@ import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { decodeValues } from '../../linux/nft-values.ts'
 import type { Rtnetlink } from '../../linux/rtnetlink.ts'
 import type { HostPort, PodSandbox } from '../pod-network.ts'
+import { IPV4, IPV6 } from '../rules/match.ts'
 import { SandboxRecords } from '../sandboxes/sandbox-records.ts'
 import { vethName } from './addresses.ts'
 import { BridgePodNetwork } from './bridge-pod-network.ts'
-import { hairpins, hostAddressPorts, hostPorts, IPV4, IPV6, TABLE } from './rules.ts'
+import { hairpins, hostAddressPorts, hostPorts, TABLE } from './rules.ts'
 
 let linux: FakeLinux
 let node: Rtnetlink

@@ -4,9 +4,10 @@ import { encodeValues } from '../../linux/nft-values.ts'
 import type { NftElement, NftSet } from '../../linux/nftables.ts'
 import { hasCode } from '../../linux/system-error.ts'
 import type { HostPort } from '../pod-network.ts'
+import { IPV4, IPV6 } from '../rules/match.ts'
 import type { SandboxRecord } from '../sandboxes/sandbox-records.ts'
 import { isIPv6 } from './addresses.ts'
-import { hairpins, hostAddressPorts, hostPorts, IPV4, IPV6 } from './rules.ts'
+import { hairpins, hostAddressPorts, hostPorts } from './rules.ts'
 
 const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
 

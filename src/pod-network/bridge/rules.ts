@@ -7,37 +7,27 @@
  *                        from 127.0.0.1 to a host port       -> masqueraded: a pod could not answer it
  *   guard                from a pod to 127.0.0.0/8           -> dropped; `route_localnet` would let it in
  */
-import { type CIDR, cidrContainsCIDR, cidrOf, formatIP, parseCIDR } from '../../base/ip-address.ts'
 import type { NftExpression } from '../../linux/nft-expressions.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'
 import { encodeValue } from '../../linux/nft-values.ts'
-import type { NftChain, NftElement, NftSet } from '../../linux/nftables.ts'
+import type { NftChain, NftSet } from '../../linux/nftables.ts'
+import {
+  address,
+  IPV4,
+  IPV6,
+  isFamily,
+  isOf,
+  type Layout,
+  onLink,
+  rangeOf,
+  strictCIDR,
+  withoutContained,
+} from '../rules/match.ts'
 
 export const TABLE = { family: 'inet', name: 'sampan-pod-network' } as const
 
 const chain = (name: string): NftChain => ({ table: TABLE, name })
 const set = (name: string, shape: Omit<NftSet, 'table' | 'name'>): NftSet => ({ table: TABLE, name, ...shape })
-
-/** Where things are in the headers of a family, and the sets that go with it. */
-export const IPV4 = {
-  family: 'ip',
-  nfproto: 2,
-  source: 12,
-  destination: 16,
-  addressBytes: 4,
-  type: 'ipv4_addr',
-  neverMasqueraded: ['224.0.0.0/4'],
-} as const
-export const IPV6 = {
-  family: 'ip6',
-  nfproto: 10,
-  source: 8,
-  destination: 24,
-  addressBytes: 16,
-  type: 'ipv6_addr',
-  neverMasqueraded: ['fe80::/10', 'ff00::/8'],
-} as const
-type Layout = typeof IPV4 | typeof IPV6
 
 const podRanges = ({ family, type }: Layout) => set(`${family}-pods`, { key: [type], interval: true })
 const clusterRanges = ({ family, type }: Layout) => set(`${family}-cluster`, { key: [type], interval: true })
@@ -151,48 +141,8 @@ const toHostPorts: readonly NftExpression[] = [
   { expr: 'verdict', verdict: 'jump', chain: 'host-ports' },
 ]
 
-const isFamily = ({ nfproto }: Layout): NftExpression[] => [
-  { expr: 'meta', key: 'nfproto', to: 0 },
-  { expr: 'compare', from: 0, op: 'eq', value: Buffer.from([nfproto]) },
-]
-
-const address = (layout: Layout, which: 'source' | 'destination'): NftExpression => ({
-  expr: 'payload',
-  base: 'network',
-  offset: layout[which],
-  length: layout.addressBytes,
-  to: 0,
-})
-
-const onLink = (key: 'iifname' | 'oifname', name: string): NftExpression[] => [
-  { expr: 'meta', key, to: 0 },
-  { expr: 'compare', from: 0, op: 'eq', value: encodeValue('ifname', name) },
-]
-
 const isIPv4Loopback = (offset: number): NftExpression[] => [
   ...isFamily(IPV4),
   { expr: 'payload', base: 'network', offset, length: 1, to: 0 },
   { expr: 'compare', from: 0, op: 'eq', value: Buffer.from([127]) },
 ]
-
-function strictCIDR(text: string): CIDR {
-  const cidr = parseCIDR(text)
-  if (!cidr) throw new Error(`${text} is no CIDR`)
-  return cidr
-}
-
-const isOf = (layout: Layout) => (cidr: CIDR) => (cidr.family === 'IPv4') === (layout === IPV4)
-
-/** The kernel refuses ranges that overlap. */
-const withoutContained = (cidrs: readonly CIDR[]) =>
-  cidrs.filter(
-    (cidr, i) =>
-      !cidrs.some((other, j) => j !== i && cidrContainsCIDR(other, cidr) && !(cidrContainsCIDR(cidr, other) && i < j)),
-  )
-
-function rangeOf(cidr: CIDR): NftElement {
-  const type = cidr.family === 'IPv4' ? 'ipv4_addr' : 'ipv6_addr'
-  const bytes = (value: bigint) => encodeValue(type, formatIP({ family: cidr.family, value }))
-  const { first, last } = cidrOf({ family: cidr.family, value: cidr.first }, cidr.prefixLength)
-  return { key: bytes(first), keyEnd: bytes(last) }
-}

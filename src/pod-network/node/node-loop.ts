@@ -10,8 +10,9 @@ import type { Informer } from '../../client/informer.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { Linux } from '../../linux/linux.ts'
 import type { NetworkEvent } from '../../linux/rtnetlink.ts'
-import { peerOf } from '../peers/peer-of-node.ts'
-import type { NetworkBackend } from '../pod-network.ts'
+import { peerWithin } from '../peers/peer-of-node.ts'
+import type { NetworkBackend, Peer } from '../pod-network.ts'
+import type { NodeGuard } from './node-guard.ts'
 import { backendNode, missingAnnotations, type OwnNode, ownNode } from './own-node.ts'
 
 /** What the loop needs of the network of the node's pods. */
@@ -32,6 +33,8 @@ export interface NodeLoopOptions {
   readonly backend: NetworkBackend
   readonly podNetwork: LocalPodNetwork
   readonly clusterCIDRs: readonly string[]
+  /** Keeps neighbours out, where the node is in a network with them. */
+  readonly guard: NodeGuard | undefined
   readonly bridge: string
   readonly mtu?: number
   readonly clock: Clock
@@ -39,6 +42,7 @@ export interface NodeLoopOptions {
 }
 
 const SELF = 'self'
+const GUARD = 'guard'
 const REPAIR = 'repair'
 const PEER = 'peer/'
 /** Links and rules change in bursts: one look for all of them. */
@@ -46,7 +50,7 @@ const REPAIR_DELAY = 250
 const BACKOFF = { base: 200, maximum: 30_000 }
 const DEFAULT_MTU = 1500
 
-/** One thing at a time: this node, then its peers one by one, and the whole again after someone else changed the kernel. */
+/** One thing at a time: the guard, this node, its peers one by one, and the whole again after someone else changed the kernel. */
 export class NodeLoop implements AsyncDisposable {
   readonly ready: Promise<void>
   readonly #options: NodeLoopOptions
@@ -124,12 +128,14 @@ export class NodeLoop implements AsyncDisposable {
   }
 
   async #reconcile(key: string): Promise<void> {
-    const { backend, nodes, podNetwork } = this.#options
+    const { backend, nodes, podNetwork, guard } = this.#options
+    if (key === GUARD || key === REPAIR) await guard?.update(nodes.list(), key === REPAIR)
+    if (key === GUARD) return
     if (key.startsWith(PEER)) {
       if (!this.#hasPeers) return
       const name = key.slice(PEER.length)
       const node = nodes.get(name)
-      backend.setPeer(name, node && peerOf(node))
+      backend.setPeer(name, node && this.#peerOf(node))
       return
     }
     await this.#reconcileSelf()
@@ -153,7 +159,9 @@ export class NodeLoop implements AsyncDisposable {
   }
 
   async #configure(own: OwnNode): Promise<void> {
-    const { podNetwork, backend, mtu } = this.#options
+    const { podNetwork, backend, mtu, guard, nodes } = this.#options
+    // Before the node forwards anything.
+    await guard?.update(nodes.list(), false)
     const overhead = own.uplink ? backend.overhead(backendNode(own)) : 0
     await podNetwork.configure({
       podCIDRs: own.podCIDRs,
@@ -174,7 +182,7 @@ export class NodeLoop implements AsyncDisposable {
       nodes
         .list()
         .filter(({ metadata }) => metadata.name !== nodeName)
-        .map(peerOf),
+        .map((node) => this.#peerOf(node)),
     )
   }
 
@@ -192,8 +200,13 @@ export class NodeLoop implements AsyncDisposable {
       this.#queue.add(SELF)
       return
     }
-    if (old && current && deepEqual(peerOf(old), peerOf(current))) return
+    if (old && current && deepEqual(this.#peerOf(old), this.#peerOf(current))) return
     this.#queue.add(`${PEER}${name}`)
+    this.#queue.add(GUARD)
+  }
+
+  #peerOf(node: Node): Peer {
+    return peerWithin(this.#options.clusterCIDRs, node)
   }
 
   /** Pods come and go by their veth pairs; everything else may concern the ways between nodes. */

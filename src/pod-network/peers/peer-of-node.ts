@@ -1,5 +1,5 @@
 import type { Node } from '../../api/generated/core-v1.ts'
-import { formatCIDR, parseCIDR, parseIP } from '../../base/ip-address.ts'
+import { cidrContainsCIDR, formatCIDR, parseCIDR, parseIP } from '../../base/ip-address.ts'
 import type { Peer } from '../pod-network.ts'
 import { ANNOTATIONS } from './annotations.ts'
 
@@ -21,6 +21,14 @@ export function peerOf(node: Node): Peer {
     ) as string[],
     annotations: backendAnnotations(annotations),
   }
+}
+
+/** The same, without ranges that are not of the cluster's pods: a node may write its own when it registers. */
+export function peerWithin(clusterCIDRs: readonly string[], node: Node): Peer {
+  const peer = peerOf(node)
+  const ranges = clusterCIDRs.flatMap((cidr) => parseCIDR(cidr) ?? [])
+  const isInside = (text: string) => ranges.some((range) => cidrContainsCIDR(range, parseCIDR(text)!))
+  return peer.podCIDRs.every(isInside) ? peer : { ...peer, podCIDRs: peer.podCIDRs.filter(isInside) }
 }
 
 /** In the order of the Node, canonical, without what is no CIDR. */

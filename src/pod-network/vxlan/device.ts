@@ -5,6 +5,8 @@ import { hasCode } from '../../linux/system-error.ts'
 export const VNI = 1
 /** Linux' own port for VXLAN, older than IANA's; what flannel takes. */
 export const PORT = 8472
+/** By the family that nodes have addresses of. */
+export const VXLAN_DEVICES = { IPv4: 'sampan.1', IPv6: 'sampan-v6.1' } as const
 
 export interface DevicePlan {
   readonly name: string

@@ -4,12 +4,12 @@ import type { ForwardingEntry, Neighbour, Route } from '../../linux/rtnetlink.ts
 import { ANNOTATIONS, nodeAnnotations } from '../peers/annotations.ts'
 import { type PeerEntries, PeerTable } from '../peers/peer-table.ts'
 import type { BackendNode, NetworkBackend, Peer } from '../pod-network.ts'
-import { ensureDevice, hardwareAddressFor, removeDevice, VNI } from './device.ts'
+import { ensureDevice, hardwareAddressFor, removeDevice, VNI, VXLAN_DEVICES } from './device.ts'
 
 /** By what a node is reached: there is a device for each family that nodes have addresses of. */
 const UNDERLAYS = [
-  { isIPv6: false, device: 'sampan.1', overhead: 50, annotation: ANNOTATIONS.backendData },
-  { isIPv6: true, device: 'sampan-v6.1', overhead: 70, annotation: ANNOTATIONS.backendV6Data },
+  { isIPv6: false, device: VXLAN_DEVICES.IPv4, overhead: 50, annotation: ANNOTATIONS.backendData },
+  { isIPv6: true, device: VXLAN_DEVICES.IPv6, overhead: 70, annotation: ANNOTATIONS.backendV6Data },
 ] as const
 type Underlay = (typeof UNDERLAYS)[number]
 

@@ -16,6 +16,10 @@ export function proxyMetrics(registry: MetricsRegistry, table: ServiceTable) {
   )
   noLocal.labels('internal').readFrom(() => table.noLocalEndpoints.internal)
   noLocal.labels('external').readFrom(() => table.noLocalEndpoints.external)
+  registry
+    .gauge('sampan_proxy_refused_addresses', 'External addresses of Service ports that are reserved, and not taken.')
+    .labels()
+    .readFrom(() => [...table.refusedAddresses()].length)
   const histogram = (name: string, help: string) => registry.histogram(name, help, [], SYNC_BUCKETS).labels()
   const counter = (name: string, help: string) => registry.counter(name, help).labels()
   const gauge = (name: string, help: string) => registry.gauge(name, help).labels()

@@ -3,6 +3,7 @@ import type { EndpointSlice } from '../../api/generated/discovery-v1.ts'
 import type { ServiceCIDR } from '../../api/generated/networking-v1.ts'
 import type { Clock } from '../../base/clock.ts'
 import { deepEqual } from '../../base/deep-equal.ts'
+import { formatIP, parseIP } from '../../base/ip-address.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Conntrack } from '../../linux/conntrack.ts'
 import type { Linux } from '../../linux/linux.ts'
@@ -10,10 +11,12 @@ import type { NetworkNamespace } from '../../linux/network-namespace.ts'
 import type { BackendFactory, ProxyMode, ProxyNode, ServiceProxyBackend } from '../backend.ts'
 import type { ServicePortKey } from '../service-port.ts'
 import type { ServiceTable } from '../service-table.ts'
+import type { ReservedGroup } from '../table/reserved-addresses.ts'
 import type { HealthCheckNodePorts } from './health-check-node-ports.ts'
 import { nodeAddresses } from './node-facts.ts'
 import type { ProxyHealth } from './proxy-health.ts'
 import type { ProxyMetrics } from './proxy-metrics.ts'
+import type { RefusedAddressReports } from './refused-addresses.ts'
 import { endStaleFlows } from './stale-flows.ts'
 import { SyncLoop } from './sync-loop.ts'
 import { TriggerTimes } from './trigger-times.ts'
@@ -29,6 +32,9 @@ export interface RulesInEffectOptions {
   readonly metrics: ProxyMetrics
   readonly health: ProxyHealth
   readonly nodePorts: HealthCheckNodePorts
+  readonly reports: RefusedAddressReports
+  /** Where the API server is reached, besides its own endpoints. */
+  readonly apiServers?: readonly string[]
   readonly facts: ProxyNode
   /** Given by hand: the Node object does not change them. */
   readonly nodeIPs?: readonly string[]
@@ -70,6 +76,8 @@ export class RulesInEffect implements AsyncDisposable {
     })
     this.ready.catch(() => {})
     this.#factoryOf(options.mode)
+    this.reserve('the API server', [])
+    this.reserve('a node', options.nodeIPs ?? [])
   }
 
   get mode(): ProxyMode {
@@ -92,6 +100,14 @@ export class RulesInEffect implements AsyncDisposable {
     this.#options.table.endpointSliceChanged(old, current)
     this.#options.metrics.endpointChanges.increment()
     if (this.#hasBegun && current) this.#triggers.note(current)
+    if (isOfApiServer(current ?? old)) this.reserve('the API server', addressesOf(current))
+    this.#request()
+  }
+
+  /** No Service gets these as an external address. */
+  reserve(group: ReservedGroup, addresses: readonly string[]): void {
+    const all = group === 'the API server' ? [...addresses, ...(this.#options.apiServers ?? [])] : addresses
+    this.#options.table.reserve(group, all.flatMap(canonical))
     this.#request()
   }
 
@@ -214,6 +230,7 @@ export class RulesInEffect implements AsyncDisposable {
 
   async #afterRules(changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
     const { table, nodePorts } = this.#options
+    this.#options.reports.tell(table.refusedAddresses())
     this.#endStaleFlows(changed)
     await nodePorts.update(table.healthChecks())
     for (const mode of this.#toCleanUp) if (mode !== this.#mode) await this.#cleanUpMode(mode)
@@ -242,4 +259,15 @@ export class RulesInEffect implements AsyncDisposable {
       await backend[Symbol.asyncDispose]()
     }
   }
+}
+
+/** The API server writes one slice of the Service `kubernetes`, with the addresses of all servers. */
+const isOfApiServer = (slice: EndpointSlice | undefined) =>
+  slice?.metadata.namespace === 'default' && slice.metadata.name === 'kubernetes'
+
+const addressesOf = (slice: EndpointSlice | undefined) => (slice?.endpoints ?? []).flatMap(({ addresses }) => addresses)
+
+function canonical(text: string): string[] {
+  const ip = parseIP(text)
+  return ip ? [formatIP(ip)] : []
 }

@@ -14,7 +14,7 @@ import { isLeftAlone } from './left-alone.ts'
 export type PortSpec = Omit<
   ServicePort,
   'clusterEndpoints' | 'localEndpoints' | 'servingEndpoints' | 'hasEndpoints'
-> & { readonly portName: string; readonly createdAt: string }
+> & { readonly portName: string; readonly createdAt: string; readonly uid: string }
 
 const FAMILIES: readonly IPFamily[] = ['IPv4', 'IPv6']
 const DEFAULT_AFFINITY_SECONDS = 10_800
@@ -48,6 +48,7 @@ function sharedSpec(service: Service, family: IPFamily, clusterIP: string): Shar
   return {
     service: `${metadata.namespace}/${metadata.name}`,
     createdAt: metadata.creationTimestamp ?? '',
+    uid: metadata.uid ?? '',
     family,
     clusterIP,
     loadBalancerIPs,

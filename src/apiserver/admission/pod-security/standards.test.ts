@@ -146,6 +146,39 @@ describe('baseline', () => {
   })
 })
 
+describe('the annotation that shows a pod a folder of its node', () => {
+  const annotations = { 'sampan.dev/host-path': '/srv/app' }
+  const withVolume = { volumes: [{ name: 'v', hostPath: { path: '/' } }] }
+  it.each<[why: string, level: LevelVersion, spec: PodSpec, expected: string]>([
+    ['privileged allows it', at('privileged'), one({}), ''],
+    ['baseline refuses it', at('baseline'), one({}), 'hostPath volumes (annotation "sampan.dev/host-path")'],
+    [
+      'the first baseline refuses it',
+      at('baseline', 0),
+      one({}),
+      'hostPath volumes (annotation "sampan.dev/host-path")',
+    ],
+    [
+      'baseline names it beside volumes',
+      at('baseline'),
+      { ...one({}), ...withVolume },
+      'hostPath volumes (volume "v" and annotation "sampan.dev/host-path")',
+    ],
+    [
+      'restricted refuses it',
+      at('restricted'),
+      safeSpec(),
+      'restricted volume types (annotation "sampan.dev/host-path" uses restricted volume type "hostPath")',
+    ],
+    [
+      'restricted names it beside volumes',
+      at('restricted'),
+      safeSpec(withVolume),
+      'restricted volume types (volume "v" and annotation "sampan.dev/host-path" use restricted volume type "hostPath")',
+    ],
+  ])('%s', (_, level, spec, expected) => expect(found(level, spec, annotations)).toBe(expected))
+})
+
 describe('restricted', () => {
   it.each<[spec: PodSpec, expected: string]>([
     [

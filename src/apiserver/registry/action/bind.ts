@@ -1,6 +1,7 @@
 import type { Binding, Pod } from '../../../api/generated/core-v1.ts'
+import { validateAnnotationUpdate } from '../../../api/kinds/core/pod/annotations-validation.ts'
 import { badRequest, conflict, invalidObject, objectNotFound, timeout } from '../../../api/meta/api-error.ts'
-import { notSupported, required } from '../../../api/meta/field-error.ts'
+import { type FieldError, notSupported, required } from '../../../api/meta/field-error.ts'
 import { FieldPath } from '../../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
@@ -17,6 +18,7 @@ import { parseWriteOptions } from '../write-options.ts'
 import { encodeBoundPod } from './bound-pod.ts'
 
 const TARGET = FieldPath.root('target')
+const ANNOTATIONS = FieldPath.root('metadata').child('annotations')
 
 /** How often it is tried again because somebody else was faster. */
 const ATTEMPTS = 20
@@ -54,8 +56,7 @@ async function bindLocked(
     const old = current.object as Pod
     checkUnbound(old, binding)
     const bound = assigned(old, binding, machinery.clock.now())
-    if (binding.metadata?.annotations || binding.metadata?.labels)
-      validateChanged(target.storage, target.storage.subresources.binding, bound, old)
+    if (binding.metadata?.annotations || binding.metadata?.labels) validateAdded(target, bound, old)
     if (dryRun) return
     try {
       const encoded = target.form ? undefined : encodeBoundPod(current, bound)
@@ -66,6 +67,14 @@ async function bindLocked(
     }
   }
   throw timeout('the object is changed too often by others; please try again', 1)
+}
+
+/** A Binding may add labels and annotations, but none that the pod itself could not get after its creation. */
+function validateAdded(target: Target, bound: Pod, old: Pod): void {
+  validateChanged(target.storage, target.storage.subresources.binding, bound, old)
+  const errors: FieldError[] = []
+  validateAnnotationUpdate(bound, old, ANNOTATIONS, errors)
+  if (errors.length > 0) throw invalidObject(target.storage, old.metadata.name ?? '', errors)
 }
 
 async function admitBinding(

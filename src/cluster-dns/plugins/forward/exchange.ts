@@ -19,10 +19,12 @@ export const askByUdp: Exchange = ({ host, port }, packet, received, failed) => 
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
   let isClosed = false
   socket.on('error', failed)
-  socket.on('message', received)
   socket.connect(port, host, (error?: Error) => {
     if (error) failed(error)
-    else if (!isClosed) socket.send(packet)
+    if (error || isClosed) return
+    // From now on the kernel takes packets from this server alone.
+    socket.on('message', received)
+    socket.send(packet)
   })
   return () => {
     if (isClosed) return

@@ -1,6 +1,12 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Clock, systemClock } from '../../../base/clock.ts'
+import { systemRandom } from '../../../base/random.ts'
 import { configured, type TestConfiguration } from '../../configuration.contract.ts'
+import { emptyReply } from '../../plugin.ts'
+import { decodeQuery } from '../../wire/decode.ts'
+import { encodeReply } from '../../wire/encode.ts'
 import { addresses, startUpstream, type TestUpstream } from '../upstream.contract.ts'
 
 /** Real time, twenty times as fast: sockets are real here, and silence must not take seconds. */
@@ -95,5 +101,106 @@ describe('forward', () => {
     ['forward . 1.1.1.1 {\n turbo\n}', "unknown property 'turbo'"],
   ])('%s is refused', (line, problem) => {
     expect(() => configured(`. {\n${line}\n}`)).toThrow(problem)
+  })
+})
+
+/** A server that answers each query by UDP with all of these packets, the id of the query put in where it is not said otherwise. */
+async function startForger(packets: (query: Buffer) => Buffer[]): Promise<AsyncDisposable & { readonly port: number }> {
+  const udp = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(udp, 'listening')
+  udp.on('message', (query, from) => {
+    for (const packet of packets(query)) udp.send(packet, from.port, from.address)
+  })
+  return {
+    port: udp.address().port,
+    async [Symbol.asyncDispose]() {
+      udp.close()
+    },
+  }
+}
+
+describe('answers that forward does not believe', () => {
+  const QUESTION = 12
+  const answerOf = (query: Buffer, address: string, name?: string): Buffer => {
+    const decoded = decodeQuery(query)
+    const asked = name === undefined ? decoded : { ...decoded, asked: name, question: { ...decoded.question, name } }
+    const records = [{ name: asked.question.name, ttl: 60, data: { type: 'A' as const, address } }]
+    return encodeReply(asked, { ...emptyReply(0), answers: records }, { maxSize: 512 })
+  }
+  const forged = (query: Buffer) => answerOf(query, '192.0.2.66')
+  const changed = (packet: Buffer, change: (packet: Buffer) => void) => {
+    change(packet)
+    return packet
+  }
+  it.each<[why: string, forge: (query: Buffer) => Buffer]>([
+    [
+      'of another id',
+      (query) => changed(forged(query), (packet) => packet.writeUInt16BE(packet.readUInt16BE(0) ^ 1, 0)),
+    ],
+    ['to another name', (query) => answerOf(query, '192.0.2.66', 'b.org')],
+    ['to the name in other letters', (query) => answerOf(query, '192.0.2.66', 'A.org')],
+    ['to another type', (query) => changed(forged(query), (packet) => packet.writeUInt16BE(28, QUESTION + 7))],
+    ['to another class', (query) => changed(forged(query), (packet) => packet.writeUInt16BE(3, QUESTION + 9))],
+    [
+      'to no question at all',
+      (query) => {
+        // The record of a.org follows the header at once.
+        const record = Buffer.from('0161036f726700' + '00010001' + '0000003c' + '0004' + 'c0000242', 'hex')
+        const packet = Buffer.concat([forged(query).subarray(0, QUESTION), record])
+        packet.writeUInt16BE(0, 4)
+        packet.writeUInt16BE(0, 10)
+        return packet
+      },
+    ],
+    ['that are questions', (query) => changed(forged(query), (packet) => packet.writeUInt8(packet[2]! & 0x7f, 2))],
+    ['that are no message', () => Buffer.from('nonsense')],
+  ])('are those %s', async (_, forge) => {
+    await using server = await startForger((query) => [forge(query), answerOf(query, '192.0.2.1')])
+    dns = configured(`. {\n forward . 127.0.0.1:${server.port}\n}`, { clock: fast })
+    expect(await dns.ask('a.org')).toBe('NOERROR a.org 60 A 192.0.2.1')
+  })
+
+  it('are those of another port', async () => {
+    const stranger = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const server = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(server, 'listening')
+    server.on('message', (query, from) => {
+      stranger.send(forged(query), from.port, from.address, () =>
+        server.send(answerOf(query, '192.0.2.1'), from.port, from.address),
+      )
+    })
+    dns = configured(`. {\n forward . 127.0.0.1:${server.address().port}\n}`, { clock: fast })
+    expect(await dns.ask('a.org')).toBe('NOERROR a.org 60 A 192.0.2.1')
+    stranger.close()
+    server.close()
+  })
+
+  it('says what names beside the question are only for that question', async () => {
+    const extra = { name: 'bank.org', ttl: 3600, data: { type: 'A' as const, address: '192.0.2.66' } }
+    first!.answer = (query) => ({ ...addresses(1)(query), authority: [extra], additional: [extra] })
+    dns = configured(`. {\n cache\n forward . 127.0.0.1:${first!.port}\n}`, { clock: fast })
+    await dns.ask('a.org')
+    first!.answer = addresses(2)
+    expect(await dns.ask('bank.org')).toContain('192.0.2.1')
+    expect(first!.asked).toEqual(['udp 1 a.org', 'udp 1 bank.org'])
+  })
+
+  it('asks each time with another id and from another port', async () => {
+    const seen: { id: number; port: number }[] = []
+    const server = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(server, 'listening')
+    server.on('message', (query, from) => {
+      seen.push({ id: query.readUInt16BE(0), port: from.port })
+      server.send(answerOf(query, '192.0.2.1'), from.port, from.address)
+    })
+    dns = configured(`. {\n forward . 127.0.0.1:${server.address().port}\n}`, { clock: fast, random: systemRandom })
+    for (let i = 0; i < 50; i++) await dns.ask('a.org')
+    const steps = (of: (one: { id: number; port: number }) => number) =>
+      new Set(seen.slice(1).map((one, i) => of(one) - of(seen[i]!))).size
+    // A source that counts has one step; one that draws has about as many as there are draws.
+    expect(steps(({ id }) => id)).toBeGreaterThan(40)
+    expect(steps(({ port }) => port)).toBeGreaterThan(40)
+    server.close()
   })
 })

@@ -14,6 +14,9 @@ export const forwardKind: PluginKind = {
   setup: (directive, context) => forwardPlugin(forwardOptions(directive, context.upstreams), context),
 }
 
+/** Each query has a socket of its own. */
+const MOST_CONCURRENT = 10_000
+
 export interface ForwardContext {
   readonly clock: Clock
   readonly random: Pick<Random, 'next'>
@@ -61,7 +64,7 @@ export function forwardPlugin(options: ForwardOptions, context: ForwardContext):
     answer({ question, query, transport }, next) {
       if (upstreams.length === 0 || !isWithin(question.name, options.from)) return next()
       if (options.except.some((zone) => isWithin(question.name, zone))) return next()
-      if (options.maxConcurrent > 0 && inFlight >= options.maxConcurrent) {
+      if (inFlight >= (options.maxConcurrent || MOST_CONCURRENT)) {
         metrics?.forwardRejects.increment()
         return emptyReply(RCODES.REFUSED)
       }

@@ -23,7 +23,7 @@ export interface ForwardOptions {
   readonly preferUdp: boolean
   /** Milliseconds one server has for its answer. */
   readonly timeout: number
-  /** 0: as many as come. */
+  /** 0: as many as there can be sockets for. */
   readonly maxConcurrent: number
   /** So many silences in a row, and a server is left aside until it answers a health check; 0: never. */
   readonly maxFails: number

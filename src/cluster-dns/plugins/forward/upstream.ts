@@ -1,5 +1,5 @@
 import type { Timer } from '../../../base/clock.ts'
-import { CLASS_IN, TYPES } from '../../wire/constants.ts'
+import { CLASS_IN, RCODES, TYPES } from '../../wire/constants.ts'
 import { decodeReply } from '../../wire/decode.ts'
 import { encodeQuery, OWN_UDP_SIZE } from '../../wire/encode.ts'
 import type { Query, Question, Reply } from '../../wire/message.ts'
@@ -74,7 +74,7 @@ export class Upstream implements Disposable {
       function received(bytes: Buffer): void {
         const decoded = decodeSafely(bytes)
         // Somebody else's answer, or a forged one: go on waiting.
-        if (!decoded || decoded.id !== id || !isSame(decoded.question, question)) return
+        if (!decoded || decoded.id !== id || !isAnswerTo(decoded, question)) return
         timer.cancel()
         close()
         resolve(decoded)
@@ -122,5 +122,14 @@ function decodeSafely(bytes: Buffer): Decoded | undefined {
   }
 }
 
-const isSame = (a: Question | undefined, b: Question) =>
-  a === undefined || (a.name === b.name && a.type === b.type && a.class === b.class)
+/**
+ * The question comes back as it was sent, letter by letter. Servers that understood nothing may leave it out: then there is
+ * nothing in the answer to believe.
+ */
+function isAnswerTo({ question: echoed, asked, reply }: Decoded, question: Question): boolean {
+  if (!echoed)
+    return reply.rcode !== RCODES.NOERROR && [reply.answers, reply.authority, reply.additional].every(isEmpty)
+  return asked === question.name && echoed.type === question.type && echoed.class === question.class
+}
+
+const isEmpty = (records: readonly unknown[]) => records.length === 0

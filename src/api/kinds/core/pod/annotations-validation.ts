@@ -2,6 +2,7 @@ import type { Pod, PodSpec } from '../../../generated/core-v1.ts'
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts'
 import type { FieldPath } from '../../../meta/field-path.ts'
 import { ANNOTATION } from '../../../meta/well-known.ts'
+import { HOST_PATH_ANNOTATION, hostPathOf } from './host-paths.ts'
 
 export const MIRROR_ANNOTATION = ANNOTATION.mirrorPod
 export const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/'
@@ -70,4 +71,8 @@ export function validateAnnotationUpdate(pod: Pod, old: Pod, path: FieldPath, er
     if (key.startsWith(APPARMOR_PREFIX)) errors.push(forbidden(path.key(key), 'may not add AppArmor annotations'))
     if (key === MIRROR_ANNOTATION) errors.push(forbidden(path.key(key), 'may not add mirror pod annotation'))
   }
+  // Pod Security checks it when the pod is created.
+  const hostPath = hostPathOf(after)
+  if (hostPath !== undefined && hostPath !== hostPathOf(before))
+    errors.push(forbidden(path.key(HOST_PATH_ANNOTATION), 'may not be added or changed after the pod was created'))
 }

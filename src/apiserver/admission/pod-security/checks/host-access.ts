@@ -1,3 +1,4 @@
+import { hostPathsOf } from '../../../../api/kinds/core/pod/host-paths.ts'
 import {
   allContainers,
   type Check,
@@ -16,9 +17,13 @@ const hostNamespaces: FindViolation = ({ spec }) => {
   return { reason: 'host namespaces', detail: shared.map((field) => `${field}=true`).join(', ') }
 }
 
-const hostPathVolumes: FindViolation = ({ spec }) => {
-  const names = (spec.volumes ?? []).filter(({ hostPath }) => hostPath).map(({ name }) => name)
-  return names.length > 0 ? { reason: 'hostPath volumes', detail: named('volume', names) } : undefined
+const hostPathVolumes: FindViolation = (pod) => {
+  const { volumes, annotations } = hostPathsOf(pod)
+  const who = [
+    ...(volumes.length > 0 ? [named('volume', volumes)] : []),
+    ...(annotations.length > 0 ? [named('annotation', annotations)] : []),
+  ]
+  return who.length > 0 ? { reason: 'hostPath volumes', detail: who.join(' and ') } : undefined
 }
 
 const hostPorts: FindViolation = (pod) => {

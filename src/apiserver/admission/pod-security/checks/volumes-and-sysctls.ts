@@ -1,3 +1,4 @@
+import { hostPathsOf } from '../../../../api/kinds/core/pod/host-paths.ts'
 import { type Check, type FindViolation, named, plural, quoted, sorted } from '../check.ts'
 
 const VOLUME_TYPES = new Set([
@@ -12,16 +13,20 @@ const VOLUME_TYPES = new Set([
   'secret',
 ])
 
-const volumeTypes: FindViolation = ({ spec }) => {
-  const bad = (spec.volumes ?? []).filter((volume) => !Object.keys(volume).some((field) => VOLUME_TYPES.has(field)))
-  if (bad.length === 0) return undefined
+const volumeTypes: FindViolation = (pod) => {
+  const volumes = pod.spec.volumes ?? []
+  const bad = volumes.filter((volume) => !Object.keys(volume).some((field) => VOLUME_TYPES.has(field)))
+  const { annotations } = hostPathsOf(pod)
+  const count = bad.length + annotations.length
+  if (count === 0) return undefined
   const typeOf = (volume: object) => Object.keys(volume).find((field) => field !== 'name') ?? 'unknown'
-  const types = sorted(bad.map(typeOf))
-  const who = named(
-    'volume',
-    bad.map(({ name }) => name),
-  )
-  const detail = `${who} ${bad.length === 1 ? 'uses' : 'use'} ${plural('restricted volume type', types.length)} ${quoted(types)}`
+  const types = sorted([...bad.map(typeOf), ...annotations.map(() => 'hostPath')])
+  const names = bad.map(({ name }) => name)
+  const who = [
+    ...(names.length > 0 ? [named('volume', names)] : []),
+    ...(annotations.length > 0 ? [named('annotation', annotations)] : []),
+  ].join(' and ')
+  const detail = `${who} ${count === 1 ? 'uses' : 'use'} ${plural('restricted volume type', types.length)} ${quoted(types)}`
   return { reason: 'restricted volume types', detail }
 }
 
