@@ -6,6 +6,7 @@ import { clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-
 import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { observeEventLoopDelay } from '../base/event-loop-delay.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
 import type { MetricsSource } from '../client/metrics-source.ts'
@@ -147,6 +148,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const security = await startSecurity(options, feed, stop.signal)
   const engines = new EngineLoader()
   const metrics = options.metrics ?? new MetricsRegistry()
+  const delays = observeEventLoopDelay(metrics)
   const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
   // Nobody outside is asked while the server makes what it cannot be without.
   let isUp = false
@@ -235,6 +237,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
       await auditor?.[Symbol.asyncDispose]()
+      delays[Symbol.dispose]()
     },
   }
 }
