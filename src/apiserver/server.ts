@@ -5,8 +5,8 @@ import { builtinKinds } from '../api/kinds/all.ts'
 import { clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-bundle.ts'
 import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
 import { observeEventLoopDelay } from '../base/event-loop-delay.ts'
+import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
 import type { MetricsSource } from '../client/metrics-source.ts'
@@ -36,6 +36,7 @@ import { FlowControl } from './flow-control/flow-control.ts'
 import { keepFlowControlObjects } from './flow-control/keep-objects.ts'
 import { type RateLimit, UserRates } from './flow-control/user-rates.ts'
 import { apiPaths } from './http/api-paths.ts'
+import { ConversionThread } from './http/conversion-thread.ts'
 import { type HealthCheck, healthPaths } from './http/health.ts'
 import { HealthSlis } from './http/health-slis.ts'
 import { ListBodies } from './http/list-body.ts'
@@ -186,8 +187,10 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const auditor = options.audit && new Auditor(options.audit, clock, log, resolve)
   const checks = healthChecks(store)
   const slis = new HealthSlis(checks)
+  const conversions = new ConversionThread(clock)
   const router = {
     ...context,
+    conversions,
     auditor,
     log,
     userRates: new UserRates(clock, options.rateLimit),
@@ -237,6 +240,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
       await auditor?.[Symbol.asyncDispose]()
+      await conversions[Symbol.asyncDispose]()
       delays[Symbol.dispose]()
     },
   }

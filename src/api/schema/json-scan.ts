@@ -2,29 +2,35 @@ export interface JsonScan {
   /** How many `key:` pairs the text has; a parsed object with fewer keys lost some that came twice. */
   readonly keys: number
   readonly depth: number
+  /** How many entries all objects and lists have together, where an empty one counts as one too. */
+  readonly values: number
 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
+const COMMA = 0x2c
 
-/** Counts the keys of all objects and the depth of nesting, without parsing. Means nothing if the text is no JSON. */
+/** Counts keys, entries and the depth of nesting, without parsing. Means nothing if the text is no JSON. */
 export function scanJson(bytes: Uint8Array): JsonScan {
   let keys = 0
   let depth = 0
   let deepest = 0
+  let values = 0
   const length = bytes.length
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
     if (byte === QUOTE) {
       for (i++; i < length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
     } else if (byte === COLON) keys++
+    else if (byte === COMMA) values++
     // 0x5b [ and 0x7b {, 0x5d ] and 0x7d } differ in one bit.
     else if ((byte | 0x20) === 0x7b) {
+      values++
       if (++depth > deepest) deepest = depth
     } else if ((byte | 0x20) === 0x7d) depth--
   }
-  return { keys, depth: deepest }
+  return { keys, depth: deepest, values }
 }
 
 /** The number of keys of a value and all below it. */
@@ -40,4 +46,16 @@ export function countKeys(value: object): number {
     if (typeof child === 'object' && child !== null) keys += countKeys(child)
   }
   return keys
+}
+
+/** How many entries a value and all below it have, counted as `scanJson` counts them. */
+export function countValues(value: object): number {
+  let values = 1
+  let isFirst = true
+  for (const child of Array.isArray(value) ? value : Object.values(value)) {
+    if (!isFirst) values++
+    isFirst = false
+    if (typeof child === 'object' && child !== null) values += countValues(child)
+  }
+  return values
 }

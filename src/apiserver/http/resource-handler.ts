@@ -6,19 +6,20 @@ import {
   pathNotFound,
   unsupportedMediaType,
 } from '../../api/meta/api-error.ts'
-import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import { type Authorizer, authorize } from '../authorization/authorizer.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
+import { betweenSteps } from '../registry/between-steps.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
 import { Query } from '../registry/query.ts'
 import type { RequestBody, ResourceRequest } from '../registry/request.ts'
 import { watch } from '../registry/watch.ts'
 import { answerBody, type ViewContext } from './answer-body.ts'
+import type { ConversionThread } from './conversion-thread.ts'
 import type { Exchange } from './exchange.ts'
 import type { ListBodies } from './list-body.ts'
 import { essence, negotiate } from './media-type.ts'
@@ -38,6 +39,7 @@ export interface ResourceHandlerContext {
 
 /** What requests by the network need besides. */
 export interface NetworkContext extends ResourceHandlerContext {
+  readonly conversions: ConversionThread
   /** Who serves a group version that this server does not. */
   readonly delegate: (
     group: string,
@@ -124,19 +126,19 @@ function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
 
 /** Most reads are answered from a cache without waiting for anything, so nothing here waits unless it must. */
 function serveRead(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   view: ViewContext,
   verb: 'get' | 'list',
 ): void | Promise<void> {
   const answer = perform(context.machinery, context.actions, verb, request)
-  if (!(answer instanceof Promise)) return respond(exchange, answer, view, request.warnings)
-  return answer.then((late) => respond(exchange, late, view, request.warnings))
+  if (!(answer instanceof Promise)) return respond(context, exchange, request, answer, view)
+  return answer.then((late) => respond(context, exchange, request, late, view))
 }
 
 async function serveWrite(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   view: ViewContext,
@@ -145,8 +147,8 @@ async function serveWrite(
 ): Promise<void> {
   const { machinery, actions } = context
   try {
-    await readBody(exchange, request, info, verb, machinery.clock)
-    await respond(exchange, await perform(machinery, actions, verb, request), view, request.warnings)
+    await readBody(context, exchange, request, info, verb)
+    await respond(context, exchange, request, await perform(machinery, actions, verb, request), view)
   } catch (error) {
     // What was worth warning of may be why it failed.
     if (!(error instanceof ApiError) || request.warnings.length === 0) throw error
@@ -170,10 +172,11 @@ async function serveWatch(
 }
 
 function respond(
+  context: NetworkContext,
   exchange: Exchange,
+  { user, warnings }: HttpResourceRequest,
   answer: Answer,
   view: ViewContext,
-  warnings: readonly string[],
 ): void | Promise<void> {
   const { negotiated, query } = view
   const status = answer.type === 'list' ? 200 : answer.status
@@ -183,7 +186,7 @@ function respond(
   const pretty = isPretty(query, exchange)
   if (negotiated.format === 'json' && !pretty) return sendBody(exchange, status, negotiated.contentType, body, warnings)
   const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)
-  return inFormat(json, negotiated, pretty).then((text) =>
+  return inFormat(json, negotiated, pretty, (form) => context.conversions.write(user.name, form, json)).then((text) =>
     sendBody(exchange, status, negotiated.contentType, text, warnings),
   )
 }
@@ -215,6 +218,7 @@ class HttpResourceRequest implements ResourceRequest {
   readonly annotate: ResourceRequest['annotate']
   body: RequestBody | undefined = undefined
   patchType: PatchType | undefined = undefined
+  bodyBytes = 0
 
   constructor(exchange: Exchange, kind: Kind, info: ResourceInfo, query: Query, user: UserInfo) {
     this.kind = kind
@@ -230,15 +234,20 @@ class HttpResourceRequest implements ResourceRequest {
 }
 
 async function readBody(
+  { machinery, conversions }: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   info: ResourceInfo,
   verb: Verb,
-  clock: Clock,
 ): Promise<void> {
   const contentType = essence(exchange.headers['content-type'])
   if (verb === 'patch') request.patchType = patchTypeOf(contentType)
-  request.body = await requestBody(await exchange.readBody(clock), contentType, request.patchType, request.kind, info)
+  const bytes = await exchange.readBody(machinery.clock)
+  request.bodyBytes = bytes.length
+  await betweenSteps(bytes.length)
+  request.body = await requestBody(bytes, contentType, request.patchType, request.kind, info, (text) =>
+    conversions.readYaml(request.user.name, text),
+  )
 }
 
 const PATCH_TYPES: readonly string[] = [

@@ -6,13 +6,14 @@ import type { AdmissionRequest } from '../admission/plugin.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { allocatorOf } from './allocation.ts'
 import type { Answer } from './answer.ts'
+import { betweenSteps } from './between-steps.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'
 import { decodeObject } from './decode.ts'
 import { unstored } from './encoding.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
 import { adoptNamespace, dropEmptyCollections, refuseVersion, setTypeMeta, stampNewObject } from './object-meta.ts'
-import type { ResourceRequest } from './request.ts'
+import { addWarnings, type ResourceRequest } from './request.ts'
 import { Reservations } from './reservations.ts'
 import { validateNew } from './validation.ts'
 import { admissionOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
@@ -31,11 +32,11 @@ export async function createWith(
   machinery: Machinery,
   request: ResourceRequest,
   options: WriteOptions,
-  makeDraft: () => KubernetesObject,
+  makeDraft: () => KubernetesObject | Promise<KubernetesObject>,
 ): Promise<CachedObject> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createReserving(machinery, request, makeDraft(), options)
+      return await createReserving(machinery, request, await makeDraft(), options)
     } catch (error) {
       if (!(error instanceof DrawAgain)) throw error
       if (attempt === ATTEMPTS) throw error.failure
@@ -74,20 +75,26 @@ async function createFrom(
   options: WriteOptions,
   reserved: Reservations,
 ): Promise<CachedObject> {
+  const { bodyBytes } = request
+  await betweenSteps(bodyBytes)
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
   const target = targetOf(machinery, request, draft.metadata.name)
   const admission = new CreateAdmission(request, storage, draft, options, reserved)
   const admitting = machinery.admission.admit(admission)
   if (admitting) await admitting
+  await betweenSteps(bodyBytes)
   recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
   const allocator = allocatorOf(machinery.allocators, storage)
   const allocation = (allocator && (await allocator.create(draft))) ?? NO_ALLOCATION
+  await betweenSteps(bodyBytes)
   validateNew(storage, draft)
+  await betweenSteps(bodyBytes)
   const validating = machinery.admission.validate(admission)
   if (validating) await validating
   refuseVersion(draft.metadata)
-  if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
+  if (storage.warnings) addWarnings(request, storage.warnings(draft, undefined))
 
+  await betweenSteps(bodyBytes)
   const taken = () => alreadyExists(target.ref, draft.metadata.name!)
   if (options.dryRun) {
     if ((await cacheOf(machinery, target.prefix)).get(target.key)) throw taken()
