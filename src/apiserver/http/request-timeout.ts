@@ -15,6 +15,6 @@ export function checkTimeout(method: string, query: string, info: () => RequestI
 }
 
 const durationProblem = (text: string) =>
-  /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)
+  /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text)
     ? `time: missing unit in duration ${JSON.stringify(text)}`
     : `time: invalid duration ${JSON.stringify(text)}`
