@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { refuseManyValues } from '../../api/schema/decode.ts'
 
 /** The bytes are no message, or not the one that was expected. */
 export class WireError extends Error {}
@@ -15,9 +16,16 @@ export class WireReader {
   /** All bytes as characters, made once: short texts are cut out of it. */
   #characters: string | undefined
   at = 0
+  #values = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
+  }
+
+  /** Counts values that were read: a body may not hold more than it may in JSON. */
+  count(values: number): void {
+    this.#values += values
+    refuseManyValues(this.#values)
   }
 
   /** A tag or a length: 32 bits without a sign. */
