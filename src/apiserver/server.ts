@@ -6,6 +6,7 @@ import { clusterTrustBundleKind } from '../api/kinds/certificates/cluster-trust-
 import { KUBERNETES_VERSION } from '../api/version.ts'
 import type { Changes } from '../base/changes.ts'
 import type { Clock } from '../base/clock.ts'
+import { observeEventLoopDelay } from '../base/event-loop-delay.ts'
 import { KeyLock } from '../base/key-lock.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
@@ -43,6 +44,7 @@ import { type HealthCheck, healthPaths } from './handlers/health.ts'
 import { HealthSlis } from './handlers/health-slis.ts'
 import { ListBodies } from './handlers/list-body.ts'
 import type { ResourceHandlerContext } from './handlers/resource-handler.ts'
+import { ConversionThread } from './http/conversion-thread.ts'
 import { type Listener, listen, type TlsOptions } from './http/listener.ts'
 import { sendBody } from './http/respond.ts'
 import type { UserInfo } from './identity.ts'
@@ -150,6 +152,7 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const security = await startSecurity(options, feed, stop.signal)
   const engines = new EngineLoader()
   const metrics = options.metrics ?? new MetricsRegistry()
+  const delays = observeEventLoopDelay(metrics)
   const resolve: ResolveService = options.resolveService ?? ((service) => resolveService(feed, options.random, service))
   // Nobody outside is asked while the server makes what it cannot be without.
   let isUp = false
@@ -187,8 +190,10 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
   const checks = healthChecks(store)
   const flags = apiServerFlags(options, context.machinery.admission.names)
   const slis = new HealthSlis(checks)
+  const conversions = new ConversionThread(clock)
   const router = {
     ...context,
+    conversions,
     auditor,
     log,
     metrics: new RequestMetrics(metrics, clock),
@@ -242,6 +247,8 @@ async function serveStore(options: ApiServerOptions): Promise<ApiServer> {
       allocator[Symbol.dispose]()
       await feed[Symbol.asyncDispose]()
       await auditor?.[Symbol.asyncDispose]()
+      await conversions[Symbol.asyncDispose]()
+      delays[Symbol.dispose]()
     },
   }
 }

@@ -75,6 +75,9 @@ const ATOM = String.raw`(?:[\w@:,;<>=!#%&~" '-]|\\[./\-+*?()[\]{}|^$\\]|\[\^?(?:
 const PLAIN = new RegExp(`^\\^(?:${ATOM}|[()/]|[?*+]|\\{\\d{1,3}(?:,\\d{0,3})?\\})*\\$$`)
 const REPEAT = /(?<!\\)(?:[*+]|\{)/g
 
+/** The checks below are for patterns that people write. */
+const MAX_PLAIN = 500
+
 /** What generators write for every quantity: it has alternatives, but a character leaves few of them, and none for long. */
 const QUANTITY =
   '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'
@@ -85,6 +88,7 @@ const QUANTITY =
  */
 function isPlain(pattern: string): boolean {
   if (pattern === QUANTITY) return true
+  if (pattern.length > MAX_PLAIN) return false
   const outside = pattern.replace(/\[(?:[^\]\\]|\\.)*\]/g, 'x')
   const repeats = outside.match(REPEAT)?.length ?? 0
   // Each optional part may double the work.

@@ -20,7 +20,7 @@ export interface Token {
   readonly position: number
 }
 
-const SPACE = /(?:\s+|\/\/[^\n]*)+/y
+const SPACE = /\s+|\/\/[^\n]*/y
 const NUMBER = /0x[0-9a-fA-F]+u?|(?:\d+\.\d+(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|\d+[uU]?/y
 const IDENTIFIER = /[_a-zA-Z][_a-zA-Z0-9]*/y
 const QUOTED_IDENTIFIER = /`[a-zA-Z0-9_.\-/ ]+`/y

@@ -11,13 +11,18 @@ const UNITS: Readonly<Record<string, bigint>> = {
   ns: 1n,
 }
 
+const DURATION = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+$/
+const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)/g
+/** Digits beyond this stand for less than a nanosecond or more than 290 years. */
+const MAX_DURATION = 1024
+
 /** Parses `1h30m` or `-1.5s` to nanoseconds. */
 export function parseDuration(text: string): bigint | undefined {
   const [, sign = '', body = ''] = /^([-+]?)(.*)$/s.exec(text) ?? []
   if (body === '0') return 0n
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|ns))+$/.test(body)) return undefined
+  if (body.length > MAX_DURATION || !DURATION.test(body)) return undefined
   let nanos = 0n
-  for (const [, digits = '', unit = ''] of body.matchAll(/(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)/g)) {
+  for (const [, digits = '', unit = ''] of body.matchAll(DURATION_PART)) {
     const [integer = '', fraction = ''] = digits.split('.')
     const size = UNITS[unit]!
     nanos += BigInt(integer || '0') * size

@@ -7,6 +7,7 @@ import { serviceKind } from '../api/kinds/core/service/kind.ts'
 import { KUBERNETES_VERSION } from '../api/version.ts'
 import type { Clock } from '../base/clock.ts'
 import { deepEqual } from '../base/deep-equal.ts'
+import { observeEventLoopDelay } from '../base/event-loop-delay.ts'
 import type { Logger } from '../base/log.ts'
 import { MetricsRegistry } from '../base/metrics.ts'
 import type { Random } from '../base/random.ts'
@@ -137,6 +138,7 @@ class RunningKubelet implements Kubelet {
   #workers: PodWorkers | undefined
   #housekeeping: Housekeeping | undefined
   #server: KubeletServer | undefined
+  #delays: Disposable | undefined
   #access: PodAccess | undefined
   address: { readonly host: string; readonly port: number } | undefined
 
@@ -207,6 +209,7 @@ class RunningKubelet implements Kubelet {
     await this.#source[Symbol.asyncDispose]()
     await this.#informers[Symbol.asyncDispose]()
     await this.#events[Symbol.asyncDispose]()
+    this.#delays?.[Symbol.dispose]()
   }
 
   async #listen(access: PodAccess, stats: StatsCollector, machine: Machine): Promise<void> {
@@ -223,6 +226,7 @@ class RunningKubelet implements Kubelet {
     if (!tls) throw new Error('a kubelet that listens needs a certificate')
     const { nodeName } = this
     const registry = metrics ?? new MetricsRegistry()
+    this.#delays = observeEventLoopDelay(registry)
     registry
       .gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox')
       .labels()

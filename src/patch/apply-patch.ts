@@ -2,10 +2,20 @@ import { ApiError, badRequest } from '../api/meta/api-error.ts'
 import type { FieldsV1, JsonObject, KubernetesObject, ManagedFieldsEntry } from '../api/meta/object.ts'
 import { formatTime } from '../api/meta/time.ts'
 import type { Schema } from '../api/schema/schema.ts'
+import { getOrCreate } from '../base/get-or-create.ts'
 import { appliedFieldsOf } from './applied-fields.ts'
 import { mergeConfiguration } from './apply-merge.ts'
 import { type Comparison, compareFields, newObjectFields } from './compare-fields.ts'
-import { difference, equalSets, type FieldSet, intersection, memberPaths, setOf, union, without } from './field-set.ts'
+import {
+  difference,
+  equalSets,
+  type FieldSet,
+  intersection,
+  memberPaths,
+  setOf,
+  unionAll,
+  without,
+} from './field-set.ts'
 import { cloneWithoutNulls, isObject } from './json-value.ts'
 import { fieldsLastApplied, KUBECTL, refreshLastApplied } from './last-applied.ts'
 import { asJson, reduceEntries, store } from './manage-fields.ts'
@@ -62,7 +72,7 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const others = before.filter((entry) => entry !== own)
   merge(draft, configuration, old, shape)
   if (!equalSets(fieldsOf(own), applied)) {
-    const owned = others.reduce<FieldSet>((all, entry) => union(all, fieldsOf(entry)), union(applied, NAMED))
+    const owned = unionAll([NAMED, applied, ...others.map(fieldsOf)])
     pruneFields(asJson(draft), fieldsOf(own), owned, shape)
   }
   const comparison = compareFields(asJson(old), asJson(draft), shape)
@@ -142,6 +152,9 @@ function merge(draft: KubernetesObject, configuration: JsonObject, old: Kubernet
   }
 }
 
+/** More than this nobody reads. */
+const MAX_CONFLICTS = 1000
+
 interface Conflict {
   readonly entry: ManagedFieldsEntry
   readonly path: string
@@ -161,7 +174,7 @@ function refuseConflicts(
   const conflicts = others.flatMap((entry) =>
     memberPaths(intersection(fieldsOf(entry), contested)).map((path): Conflict => ({ entry, path })),
   )
-  if (conflicts.length > 0) throw conflictError(conflicts)
+  if (conflicts.length > 0) throw conflictError(conflicts.slice(0, MAX_CONFLICTS))
 }
 
 function conflictError(conflicts: Conflict[]): ApiError {
@@ -181,7 +194,7 @@ function conflictMessage(conflicts: Conflict[]): string {
   const byManager = new Map<string, string[]>()
   for (const { entry, path } of conflicts) {
     const name = nameOf(entry)
-    byManager.set(name, [...(byManager.get(name) ?? []), `- ${path}`])
+    getOrCreate(byManager, name, () => []).push(`- ${path}`)
   }
   const lines = [...byManager].sort().flatMap(([name, paths]) => [`conflicts with ${name}:`, ...paths])
   return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`

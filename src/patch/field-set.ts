@@ -1,4 +1,5 @@
 import type { FieldsV1 } from '../api/meta/object.ts'
+import { getOrCreate } from '../base/get-or-create.ts'
 
 /**
  * A set of fields. Its form is that of `fieldsV1` in the API, so what is stored is what is computed with: a tree
@@ -12,7 +13,8 @@ export type FieldSet = FieldsV1 | undefined
 export const LEAF: FieldsV1 = Object.freeze({})
 
 export const isMember = (node: FieldsV1): boolean => {
-  for (const element in node) return element === '.' || '.' in node
+  if ('.' in node) return true
+  for (const _ in node) return false
   return true
 }
 
@@ -37,6 +39,40 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return result
 }
 
+/** All that is in any of the sets. Each is read once, however many there are. */
+export function unionAll(sets: readonly FieldSet[]): FieldSet {
+  const root = new GrowingNode()
+  for (const set of sets) if (set !== undefined) root.add(set)
+  return setOf(root.edges())
+}
+
+/** A node of a set that others are added to. */
+class GrowingNode {
+  readonly #children = new Map<string, GrowingNode>()
+  #isMember = false
+
+  add(node: FieldsV1): void {
+    let hasEdges = false
+    for (const element in node) {
+      hasEdges = true
+      if (element === '.') this.#isMember = true
+      else getOrCreate(this.#children, element, () => new GrowingNode()).add(node[element]!)
+    }
+    if (!hasEdges) this.#isMember = true
+  }
+
+  edges(): FieldsV1 {
+    const node: FieldsV1 = {}
+    for (const [element, child] of this.#children) node[element] = child.#result()
+    return node
+  }
+
+  #result(): FieldsV1 {
+    if (this.#children.size === 0) return LEAF
+    return this.#isMember ? { '.': LEAF, ...this.edges() } : this.edges()
+  }
+}
+
 /** What is in `a` and not in `b`. A branch that stays as it was is the same object as before. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || b === undefined) return a
@@ -54,6 +90,22 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
     else result[element] = rest
   }
   return result === undefined ? a : normalised(result, stays)
+}
+
+/** The same where `a` is small and `b` may be large: the edges of `a` are followed. */
+export function smallDifference(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === undefined || b === undefined) return a
+  const stays = isMember(a) && !isMember(b)
+  const result: FieldsV1 = {}
+  let isSame = stays === isMember(a)
+  for (const element in a) {
+    if (element === '.') continue
+    const child = a[element]!
+    const rest = smallDifference(child, b[element])
+    if (rest !== child) isSame = false
+    if (rest !== undefined) result[element] = rest
+  }
+  return isSame ? a : normalised(result, stays)
 }
 
 /** A node whose edges are right except perhaps `.`. */

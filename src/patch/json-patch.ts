@@ -9,6 +9,8 @@ import { addStructs } from './struct-fields.ts'
 export const MAX_OPERATIONS = 10_000
 /** Copies of copies grow exponentially; all together may not be larger than a request. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024
+/** Items that all operations together move up or down in their lists: some 50 ms. */
+const MAX_MOVED_ITEMS = 50_000_000
 
 /**
  * RFC 6902, all or nothing as far as the caller can see: on an error the draft is of no use any more. Returns the
@@ -51,6 +53,7 @@ class PatchedDocument {
   root: Json
   readonly #schema: Schema | undefined
   #copied = 0
+  #moved = 0
 
   constructor(root: Json, schema: Schema | undefined) {
     this.root = root
@@ -92,6 +95,12 @@ class PatchedDocument {
     this.#add(path, value)
   }
 
+  #splice(list: Json[], index: number, deleted: number, ...added: Json[]): void {
+    this.#moved += list.length - index
+    if (this.#moved > MAX_MOVED_ITEMS) throw requestTooLarge('Request entity too large: the patch moves too many items')
+    list.splice(index, deleted, ...added)
+  }
+
   #add(path: readonly string[], value: Json): void {
     const last = path.at(-1)
     if (last === undefined) {
@@ -99,7 +108,7 @@ class PatchedDocument {
       return
     }
     const parent = this.#at(path.slice(0, -1))
-    if (Array.isArray(parent)) parent.splice(present(arrayIndex(last, parent.length)), 0, value)
+    if (Array.isArray(parent)) this.#splice(parent, present(arrayIndex(last, parent.length)), 0, value)
     else if (isObject(parent)) setField(parent, last, value)
     else throw rejected()
   }
@@ -118,7 +127,7 @@ class PatchedDocument {
     const last = path.at(-1)
     const parent = this.#at(path.slice(0, -1))
     if (last === undefined) this.root = null
-    else if (Array.isArray(parent)) parent.splice(Number(last), 1)
+    else if (Array.isArray(parent)) this.#splice(parent, Number(last), 1)
     else if (isObject(parent)) delete parent[last]
   }
 }

@@ -1,9 +1,10 @@
+import { requestTooLarge } from '../api/meta/api-error.ts'
 import type { FieldsV1, JsonObject, KubernetesObject, ManagedFieldsEntry } from '../api/meta/object.ts'
 import { formatTime } from '../api/meta/time.ts'
 import type { Schema } from '../api/schema/schema.ts'
 import { deepEqual } from '../base/deep-equal.ts'
 import { type Comparison, compareFields, newObjectFields } from './compare-fields.ts'
-import { type FieldSet, setOf, union, without } from './field-set.ts'
+import { difference, type FieldSet, setOf, smallDifference, union, without } from './field-set.ts'
 import {
   capUpdateManagers,
   entryFor,
@@ -11,7 +12,9 @@ import {
   fieldsOf,
   isEntryOf,
   isValidManagedFields,
+  MAX_MANAGERS,
   type ManagedFields,
+  ownerText,
   sorted,
   withManager,
   withoutFields,
@@ -44,9 +47,13 @@ export function manageFields(write: ManagedWrite): void {
     subresource: write.subresource ?? '',
   }
   const sent = draft.metadata.managedFields
+  if (sent !== undefined && sent.length > MAX_MANAGERS) throw tooManyManagers()
   if (old === undefined && (sent === undefined || sent.length === 0)) manageNewObject(write, manager)
   else manageChange(write, manager)
 }
+
+const tooManyManagers = () =>
+  requestTooLarge(`Request entity too large: metadata.managedFields has more than ${MAX_MANAGERS} entries`)
 
 function manageChange(write: ManagedWrite, manager: FieldOwner): void {
   const { old, draft } = write
@@ -83,13 +90,17 @@ function changedEntries(
   return withManager(entries, manager, union(fieldsOf(own), changed), formatTime(now), true)
 }
 
+const MANY_ENTRIES = 8
+
 /** The same array if no entry loses a field. */
 export function reduceEntries(entries: ManagedFields, ...sets: FieldSet[]): ManagedFields {
   if (sets.every((set) => set === undefined)) return entries
   const reduced: ManagedFieldsEntry[] = []
+  // As a rule a change is small, and follows its own edges. Among many entries most are small.
+  const subtract = entries.length > MANY_ENTRIES ? smallDifference : difference
   let isSame = true
   for (const entry of entries) {
-    const rest = withoutFields(entry, ...sets)
+    const rest = withoutFields(entry, sets, subtract)
     if (rest !== entry) isSame = false
     if (rest !== undefined) reduced.push(rest)
   }
@@ -115,6 +126,7 @@ const hasFields = (entry: ManagedFieldsEntry): boolean => setOf(entry.fieldsV1 ?
 
 /** Keeps the old array where nothing changed, so that an unchanged object is seen as such at once. */
 export function store(draft: KubernetesObject, entries: ManagedFields, old: KubernetesObject | undefined): void {
+  if (entries.length > MAX_MANAGERS) throw tooManyManagers()
   const before = old?.metadata.managedFields
   if (entries.length === 0) delete draft.metadata.managedFields
   else if (entries === before) draft.metadata.managedFields = before
@@ -129,9 +141,13 @@ export function isUnchanged(draft: KubernetesObject, old: KubernetesObject): boo
   const entries = draft.metadata.managedFields
   const before = old.metadata.managedFields
   if (entries?.length !== before?.length) return false
-  const isKnown = (entry: ManagedFieldsEntry) => before?.some((one) => deepEqual({ ...entry, time: one.time }, one))
   if (!deepEqual({ ...draft, metadata: { ...draft.metadata, managedFields: before } }, old)) return false
-  return entries === before || entries!.every(isKnown)
+  if (entries === before) return true
+  const known = new Map(before?.map((entry) => [ownerText(entry), entry]))
+  return entries!.every((entry) => {
+    const one = known.get(ownerText(entry))
+    return one !== undefined && deepEqual({ ...entry, time: one.time }, one)
+  })
 }
 
 /** Objects of a kind are JSON; their types just don't say so. */

@@ -1,5 +1,6 @@
 import type { FieldsV1, ManagedFieldsEntry } from '../api/meta/object.ts'
-import { difference, equalSets, type FieldSet, inOrder, union } from './field-set.ts'
+import { getOrCreate } from '../base/get-or-create.ts'
+import { type difference, equalSets, type FieldSet, inOrder, unionAll } from './field-set.ts'
 
 /** Who writes: together these tell one entry of `metadata.managedFields` from another. */
 export interface FieldOwner {
@@ -14,6 +15,12 @@ export type ManagedFields = readonly ManagedFieldsEntry[]
 /** More updaters than this are folded into one, the oldest first. */
 export const MAX_UPDATE_MANAGERS = 10
 const ANCIENT_CHANGES = 'ancient-changes'
+/** Each of them is compared with what changed: more are only sent to keep the server busy. */
+export const MAX_MANAGERS = 1000
+
+/** Whether two entries are of the same owner shows in this text. */
+export const ownerText = ({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string =>
+  JSON.stringify([manager, operation, apiVersion, subresource])
 
 export const fieldsOf = (entry: ManagedFieldsEntry | undefined): FieldSet => entry?.fieldsV1
 
@@ -37,10 +44,14 @@ export function entryFor(manager: FieldOwner, time: string, fieldsV1: FieldsV1):
 }
 
 /** Takes fields away from an entry. Undefined if nothing is left; the same entry if it had none of them. */
-export function withoutFields(entry: ManagedFieldsEntry, ...sets: FieldSet[]): ManagedFieldsEntry | undefined {
+export function withoutFields(
+  entry: ManagedFieldsEntry,
+  sets: readonly FieldSet[],
+  subtract: typeof difference,
+): ManagedFieldsEntry | undefined {
   const before = fieldsOf(entry)
   let rest = before
-  for (const set of sets) rest = difference(rest, set)
+  for (const set of sets) rest = subtract(rest, set)
   if (rest === before) return entry
   return rest && { ...entry, fieldsV1: rest }
 }
@@ -80,27 +91,30 @@ export function capUpdateManagers(entries: ManagedFields): ManagedFields {
   const updaters = sorted(entries.filter((entry) => entry.operation === 'Update'))
   let excess = updaters.length - MAX_UPDATE_MANAGERS
   if (excess <= 0) return entries
-  const folded = new Map<string, ManagedFieldsEntry>()
+  const byVersion = new Map<string, ManagedFieldsEntry[]>()
   const gone = new Set<ManagedFieldsEntry>()
   for (const entry of updaters) {
     if (excess <= 0) break
-    const version = entry.apiVersion ?? ''
-    const first = folded.get(version)
-    folded.set(version, first ? fold(first, entry) : entry)
+    const group = getOrCreate(byVersion, entry.apiVersion ?? '', () => [])
+    if (group.length > 0) excess--
+    group.push(entry)
     gone.add(entry)
-    if (first) excess--
   }
-  return [...entries.filter((entry) => !gone.has(entry)), ...folded.values()]
+  return [...entries.filter((entry) => !gone.has(entry)), ...[...byVersion.values()].map(fold)]
 }
 
-const fold = (older: ManagedFieldsEntry, newer: ManagedFieldsEntry): ManagedFieldsEntry => ({
-  manager: ANCIENT_CHANGES,
-  operation: 'Update',
-  ...(newer.apiVersion !== undefined && { apiVersion: newer.apiVersion }),
-  ...(newer.time !== undefined && { time: newer.time }),
-  fieldsType: 'FieldsV1',
-  fieldsV1: inOrder(union(fieldsOf(older), fieldsOf(newer)) ?? {}),
-})
+function fold(entries: readonly ManagedFieldsEntry[]): ManagedFieldsEntry {
+  const newest = entries.at(-1)!
+  if (entries.length === 1) return newest
+  return {
+    manager: ANCIENT_CHANGES,
+    operation: 'Update',
+    ...(newest.apiVersion !== undefined && { apiVersion: newest.apiVersion }),
+    ...(newest.time !== undefined && { time: newest.time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: inOrder(unionAll(entries.map(fieldsOf)) ?? {}),
+  }
+}
 
 /** Entries that a user sent must be well formed, or they are not taken. */
 export const isValidManagedFields = (entries: unknown): entries is ManagedFields =>

@@ -15,6 +15,8 @@ export class WireReader {
   /** All bytes as characters, made once: short texts are cut out of it. */
   #characters: string | undefined
   at = 0
+  /** How many values were read so far, where the reader of a message counts them. */
+  values = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes

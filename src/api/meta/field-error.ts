@@ -1,4 +1,6 @@
+import { noteError } from './error-limit.ts'
 import type { FieldPath } from './field-path.ts'
+import { shown } from './shown-value.ts'
 
 /** The reasons a Status cause can have, as the API names them. */
 export type FieldErrorReason =
@@ -20,13 +22,12 @@ export interface FieldError {
   readonly message: string
 }
 
-const error = (reason: FieldErrorReason, path: FieldPath, message: string): FieldError => ({
-  reason,
-  field: path.toString(),
-  message,
-})
+function error(reason: FieldErrorReason, path: FieldPath, message: string): FieldError {
+  const made: FieldError = { reason, field: path.toString(), message }
+  noteError(made)
+  return made
+}
 const because = (headline: string, detail: string) => (detail === '' ? headline : `${headline}: ${detail}`)
-const shown = (value: unknown) => (value === undefined ? 'null' : JSON.stringify(value))
 
 export const required = (path: FieldPath, detail = '') =>
   error('FieldValueRequired', path, because('Required value', detail))

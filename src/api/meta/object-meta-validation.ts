@@ -80,7 +80,8 @@ export function validateObjectMetaUpdate(
 }
 
 function noNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldError[] {
-  const added = (meta.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer)).sort()
+  const known = new Set(old.finalizers)
+  const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer)).sort()
   if (added.length === 0) return []
   const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`
   return [

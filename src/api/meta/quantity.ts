@@ -34,13 +34,15 @@ const BINARY_CAP = 2n ** 63n - 1n
 /** Larger powers of ten only serve to exhaust memory. */
 const EXPONENT_LIMIT = 400
 
-const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([A-Za-z]*)([+-]?\d*)$/
+const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?(?:([A-Za-z]+)([+-]?\d*))?$/
+/** Longer texts only serve to keep the reader busy. */
+const MAX_LENGTH = 1024
 
 /** A cluster writes few different quantities, each of them very often. */
 export const parseQuantity = memoized(parse)
 
 function parse(text: string): Quantity | undefined {
-  const match = text.length > 1024 ? null : SYNTAX.exec(text)
+  const match = text.length > MAX_LENGTH ? null : SYNTAX.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', suffix = '', power = ''] = match
   if (whole === '' && fraction === '') return undefined
@@ -166,7 +168,8 @@ function formatBinary(whole: bigint): string {
 function formatDecimal(q: Quantity, withExponent: boolean): string {
   let digits = String(q.digits)
   let exponent = q.exponent
-  const zeros = digits.length - digits.replace(/0+$/, '').length
+  let zeros = 0
+  while (digits.endsWith('0', digits.length - zeros)) zeros++
   digits = digits.slice(0, digits.length - zeros)
   exponent += zeros
   // Suffixes come in steps of a thousand, up to exa.

@@ -1,7 +1,13 @@
 import { WIRE, WireError, type WireReader } from '../../protobuf/wire-reader.ts'
-import { decodeText } from '../schema/decode.ts'
+import { decodeText, refuseManyValues } from '../schema/decode.ts'
 import { scanJson } from '../schema/json-scan.ts'
 import { type Field, type Message, TYPE } from './messages.ts'
+
+/** Counts values that were read: a protobuf body may not hold more of them than a JSON body. */
+function count(reader: WireReader, values: number): void {
+  reader.values += values
+  refuseManyValues(reader.values)
+}
 
 export type Draft = Record<string, unknown>
 
@@ -13,6 +19,7 @@ export function readMessage(reader: WireReader, end: number, message: Message, d
   if (depth > MAXIMUM_DEPTH) throw new WireError('exceeded max depth')
   const { fields } = message
   while (reader.at < end) {
+    count(reader, 1)
     const tag = reader.size()
     const wireType = tag & 7
     const number = tag >>> 3
@@ -59,7 +66,10 @@ function readItems(r: WireReader, end: number, field: Field, wireType: number, d
     return
   }
   const itemWireType = field.type === TYPE.double ? WIRE.fixed64 : WIRE.varint
-  for (const stop = r.endOfBytes(end); r.at < stop; ) items.push(readValue(r, stop, field, itemWireType, depth))
+  for (const stop = r.endOfBytes(end); r.at < stop; ) {
+    count(r, 1)
+    items.push(readValue(r, stop, field, itemWireType, depth))
+  }
 }
 
 /** Numbers may come one by one, or many behind one length. */
@@ -77,6 +87,7 @@ function readEntry(r: WireReader, end: number, field: Field, wireType: number, d
   let key = ''
   let value: unknown
   while (r.at < stop) {
+    count(r, 1)
     const tag = r.size()
     if (tag === KEY_TAG) key = r.text(stop)
     else if (tag >>> 3 === 2) value = readValue(r, stop, field, tag & 7, depth)
@@ -126,7 +137,7 @@ function readValue(r: WireReader, end: number, field: Field, wireType: number, d
       return r.bytes(end).toString('base64')
     case TYPE.json:
       checkWireType(field, wireType, WIRE.bytes)
-      return readJson(r.bytes(end))
+      return readJson(r, r.bytes(end))
     default:
       return readMessageValue(r, end, field, wireType, depth)
   }
@@ -140,9 +151,11 @@ function readMessageValue(r: WireReader, end: number, field: Field, wireType: nu
 }
 
 /** Values of any shape travel as the text of their JSON. */
-function readJson(bytes: Buffer): unknown {
+function readJson(r: WireReader, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
-  if (scanJson(bytes).depth > MAXIMUM_DEPTH) throw new WireError('exceeded max depth')
+  const { depth, values } = scanJson(bytes)
+  count(r, values)
+  if (depth > MAXIMUM_DEPTH) throw new WireError('exceeded max depth')
   const text = decodeText(bytes)
   if (text === undefined) throw new WireError('invalid UTF-8 in the text of a raw value')
   try {

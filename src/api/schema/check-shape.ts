@@ -1,6 +1,7 @@
 import { type Decoded, decodeBytes, decodeMicroTime, decodeQuantity, decodeTime } from './formats.ts'
 import { goTypeError } from './go-type-error.ts'
 import { countKeys } from './json-scan.ts'
+import type { Path } from './path-tree.ts'
 import type { Schema } from './schema.ts'
 import { CHECK, openPlan, type Plan, planOf } from './shape-plan.ts'
 
@@ -14,8 +15,8 @@ export interface ShapeOptions {
 }
 
 export interface ShapeReport {
-  /** Paths such as `spec.containers[0].foo`, at most a hundred. */
-  readonly unknownFields: readonly string[]
+  /** At most a hundred. */
+  readonly unknownFields: readonly Path[]
   /** The first value of a wrong type in a built-in type, as upstream's decoder words it. */
   readonly typeError: string | undefined
   /** How many object keys the draft had: fewer than its text had means that some came twice. */
@@ -37,7 +38,7 @@ export function checkShape(draft: object, schema: Schema, options: ShapeOptions)
 type Draft = Record<string, unknown>
 
 class ShapeWalk implements ShapeReport {
-  readonly unknownFields: string[] = []
+  readonly unknownFields: Path[] = []
   typeError: string | undefined = undefined
   keys = 0
   readonly #root: Plan
@@ -204,7 +205,7 @@ class ShapeWalk implements ShapeReport {
     this.keys += 1 + (typeof value === 'object' && value !== null ? countKeys(value) : 0)
     if (plan.keepUnknown) return
     this.#path[depth] = key
-    if (this.unknownFields.length < REPORTED_FIELDS) this.unknownFields.push(formatPath(this.#path, depth + 1))
+    if (this.unknownFields.length < REPORTED_FIELDS) this.unknownFields.push(this.#path.slice(0, depth + 1))
     if (this.#prune) delete draft[key]
   }
 
@@ -255,11 +256,8 @@ function zeroOf(plan: Plan): unknown {
 }
 
 /** `spec`, `containers`, 0, `foo` -> `spec.containers[0].foo` */
-export function formatPath(path: readonly (string | number)[], length = path.length): string {
+export function formatPath(path: Path): string {
   let text = ''
-  for (let i = 0; i < length; i++) {
-    const step = path[i]!
-    text += typeof step === 'number' ? `[${step}]` : text === '' ? step : `.${step}`
-  }
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : text === '' ? step : `.${step}`
   return text
 }

@@ -1,8 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { type ApiError, badRequest } from '../meta/api-error.ts'
-import type { ShapeReport } from './check-shape.ts'
-import { readJson } from './json-reader.ts'
+import { type ApiError, badRequest, requestTooLarge } from '../meta/api-error.ts'
+import { formatPath, type ShapeReport } from './check-shape.ts'
+import { MAX_FOUND, MAX_PROBLEMS, readJson } from './json-reader.ts'
 import { scanJson } from './json-scan.ts'
+import { PathTree } from './path-tree.ts'
 
 /** A request body, parsed once. */
 export interface DecodedBody {
@@ -16,15 +17,26 @@ export interface DecodedBody {
 
 /** Deeper documents are only sent to exhaust a parser. */
 const MAXIMUM_DEPTH = 1000
+/**
+ * Entries of all objects and lists of a body together. A body of real fields reaches the store's limit of 1.5 MiB first;
+ * one with more holds a million empty objects, each of which costs every later step its time.
+ */
+export const MAX_VALUES = 100_000
+
+export function refuseManyValues(values: number): void {
+  if (values > MAX_VALUES)
+    throw requestTooLarge(`Request entity too large: the object has more than ${MAX_VALUES} fields and items`)
+}
 
 /**
- * Throws a bad request if the bytes are no JSON, no UTF-8, or nested too deep. The last of two equal keys wins. With
+ * Throws a bad request if the bytes are no JSON, no UTF-8, nested too deep, or hold too many values. The last of two equal keys wins. With
  * `expectedKind` the value must be an object, and the message names that kind.
  */
 export function decodeJson(bytes: Buffer, expectedKind?: string): DecodedBody {
   const fail = (why: string) => unrecognized(why, bytes, expectedKind)
-  const { keys, depth, hasLongNumber } = scanJson(bytes)
+  const { keys, depth, values, hasLongNumber } = scanJson(bytes)
   if (depth > MAXIMUM_DEPTH) throw fail('exceeded max depth')
+  refuseManyValues(values)
   const text = decodeText(bytes)
   if (text === undefined) throw fail('invalid UTF-8 in the text')
   const value = parse(text, fail)
@@ -89,18 +101,20 @@ function summary(bytes: Buffer): string {
  * `duplicate field "spec.replicas"`. Empty for almost every document, at no cost.
  */
 export function strictProblems(body: DecodedBody, report: ShapeReport): string[] {
-  const unknown = new Set(report.unknownFields)
   const named = (path: string) => `unknown field ${JSON.stringify(path)}`
-  if (body.keys < 0 || body.keys === report.keys) return [...body.duplicates, ...[...unknown].map(named)]
+  if (body.keys < 0 || body.keys === report.keys)
+    return [...body.duplicates, ...new Set(report.unknownFields.map((path) => named(formatPath(path))))]
   const problems = new Set<string>()
-  readJson(body.text, (path, isDuplicate) => {
-    if (unknown.has(path)) problems.add(named(path))
-    else if (isDuplicate && !isBelow(path, unknown)) problems.add(`duplicate field ${JSON.stringify(path)}`)
-  })
+  let left = MAX_FOUND
+  const note = (path: string) => left-- > 0 && problems.size < MAX_PROBLEMS && problems.add(path)
+  readJson(
+    body.text,
+    (path, isDuplicate, place) => {
+      if (left <= 0) return
+      if (place?.isMember) note(named(formatPath(path)))
+      else if (isDuplicate && place !== PathTree.BELOW) note(`duplicate field ${JSON.stringify(formatPath(path))}`)
+    },
+    PathTree.of(report.unknownFields),
+  )
   return [...problems]
-}
-
-function isBelow(path: string, parents: ReadonlySet<string>): boolean {
-  for (const parent of parents) if (path.startsWith(`${parent}.`) || path.startsWith(`${parent}[`)) return true
-  return false
 }

@@ -20,9 +20,10 @@ export function decodeQuantity(value: unknown): Decoded {
 }
 
 function whyNoQuantity(text: string): string {
-  const match = /^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text)
-  if (match === null) return QUANTITY_FORMAT_MESSAGE
-  const isNumeric = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(match[1]!)
+  const number = /^[+-]?[0-9.]+/.exec(text)?.[0]
+  if (number === undefined || !/^[eEinumkKMGTP]*[-+]?[0-9]*$/.test(text.slice(number.length)))
+    return QUANTITY_FORMAT_MESSAGE
+  const isNumeric = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(number)
   return isNumeric ? "unable to parse quantity's suffix" : 'unable to parse numeric part of quantity'
 }
 

@@ -1,4 +1,4 @@
-import { CHECK, type Plan } from './shape-plan.ts'
+import { CHECK, openPlan, type Plan } from './shape-plan.ts'
 
 /** Clients know these messages from the upstream server's decoder, so a wrong type is worded as that one words it. */
 export function goTypeError(root: Plan, path: readonly (string | number)[], expected: Plan, value: unknown): string {
@@ -33,6 +33,7 @@ function goValue(expected: Plan, value: unknown): string {
 const typeName = (plan: Plan) => plan.schema.definition?.split('.').at(-1) ?? ''
 
 function goType(plan: Plan): string {
+  if (!plan.isOpen) openPlan(plan)
   switch (plan.check) {
     case CHECK.string:
       return 'string'

@@ -1,15 +1,19 @@
 import { formatPath } from './check-shape.ts'
+import type { Path, PathTree } from './path-tree.ts'
 
-/** Called for each key in the order of the text; `isDuplicate` if its object had it before. */
-export type KeyListener = (path: string, isDuplicate: boolean) => void
+/**
+ * Called for each key in the order of the text. The path changes after the call; `isDuplicate` if its object had the key
+ * before. `place` is where the path is in the tree that the reader follows.
+ */
+export type KeyListener = (path: Path, isDuplicate: boolean, place: PathTree | undefined) => void
 
 /**
  * The slow reader, for documents in which something is wrong: names fields that come twice, and words syntax errors
  * as upstream's decoder does. Returns the error, or undefined if the text is JSON.
  */
-export function readJson(text: string, onKey: KeyListener = () => {}): string | undefined {
+export function readJson(text: string, onKey: KeyListener = () => {}, followed?: PathTree): string | undefined {
   try {
-    new JsonReader(text, onKey).document()
+    new JsonReader(text, onKey).document(followed)
     return undefined
   } catch (error) {
     if (error instanceof JsonSyntaxError) return error.message
@@ -17,10 +21,18 @@ export function readJson(text: string, onKey: KeyListener = () => {}): string | 
   }
 }
 
+/** As many problems as upstream's decoder names. */
+export const MAX_PROBLEMS = 100
+/** The same path may be found again and again, and its name is long where it is deep. */
+export const MAX_FOUND = 10 * MAX_PROBLEMS
+
 /** Paths of the fields that come more than once, such as `spec.replicas`, each named once. */
 export function findDuplicateFields(text: string): string[] {
   const found = new Set<string>()
-  readJson(text, (path, isDuplicate) => isDuplicate && found.add(path))
+  let left = MAX_FOUND
+  readJson(text, (path, isDuplicate) => {
+    if (isDuplicate && left-- > 0 && found.size < MAX_PROBLEMS) found.add(formatPath(path))
+  })
   return [...found]
 }
 
@@ -32,6 +44,8 @@ const LITERALS = new Map([
   ['f', 'false'],
   ['n', 'null'],
 ])
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
 
 class JsonReader {
   readonly #text: string
@@ -44,24 +58,24 @@ class JsonReader {
     this.#onKey = onKey
   }
 
-  document(): void {
-    this.#value()
+  document(place: PathTree | undefined): void {
+    this.#value(place)
     this.#space()
     if (this.#at < this.#text.length) this.#fail('after top-level value')
   }
 
-  #value(): void {
+  #value(place: PathTree | undefined): void {
     this.#space()
     const first = this.#text[this.#at]
-    if (first === '{') this.#object()
-    else if (first === '[') this.#list()
+    if (first === '{') this.#object(place)
+    else if (first === '[') this.#list(place)
     else if (first === '"') this.#string()
     else if (first !== undefined && LITERALS.has(first)) this.#literal(LITERALS.get(first)!)
     else if (first !== undefined && /[-\d]/.test(first)) this.#number()
     else this.#fail('looking for beginning of value')
   }
 
-  #object(): void {
+  #object(place: PathTree | undefined): void {
     this.#at++
     const seen = new Set<string>()
     this.#space()
@@ -69,10 +83,10 @@ class JsonReader {
     for (;;) {
       this.#space()
       if (this.#text[this.#at] !== '"') this.#fail('looking for beginning of object key string')
-      this.#key(seen)
+      const below = this.#key(seen, place)
       this.#space()
       if (!this.#take(':')) this.#fail('after object key')
-      this.#value()
+      this.#value(below)
       this.#path.pop()
       this.#space()
       if (this.#take('}')) return
@@ -80,22 +94,24 @@ class JsonReader {
     }
   }
 
-  #key(seen: Set<string>): void {
+  #key(seen: Set<string>, place: PathTree | undefined): PathTree | undefined {
     const start = this.#at
     this.#string()
     const key = JSON.parse(this.#text.slice(start, this.#at)) as string
+    const below = place?.child(key)
     this.#path.push(key)
-    this.#onKey(formatPath(this.#path), seen.has(key))
+    this.#onKey(this.#path, seen.has(key), below)
     seen.add(key)
+    return below
   }
 
-  #list(): void {
+  #list(place: PathTree | undefined): void {
     this.#at++
     this.#space()
     if (this.#take(']')) return
     for (let i = 0; ; i++) {
       this.#path.push(i)
-      this.#value()
+      this.#value(place?.child(i))
       this.#path.pop()
       this.#space()
       if (this.#take(']')) return
@@ -105,10 +121,11 @@ class JsonReader {
 
   #string(): void {
     for (this.#at++; ; this.#at++) {
-      const char = this.#text[this.#at]
-      if (char === undefined || char < ' ') this.#fail('in string literal')
-      if (char === '"') break
-      if (char === '\\') this.#escape()
+      const code = this.#text.charCodeAt(this.#at)
+      if (code === QUOTE) break
+      // Beyond the end it is no number.
+      if (!(code >= 0x20)) this.#fail('in string literal')
+      if (code === BACKSLASH) this.#escape()
     }
     this.#at++
   }

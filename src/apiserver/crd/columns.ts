@@ -22,7 +22,10 @@ function columnOf(definition: CustomResourceColumnDefinition): Column {
     ...(format && { format }),
     description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
     priority,
-    value: (object, now) => (path === undefined ? null : cell(findAll(path, object)[0], type, now)),
+    value(object, now) {
+      const [first] = path === undefined ? [] : findAll(path, object)
+      return cell(first, type, now)
+    },
   }
 }
 

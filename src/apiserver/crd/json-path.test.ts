@@ -30,12 +30,15 @@ describe('a path finds', () => {
     [".metadata.labels['a.b/c']", ['dotted']],
     ['..status', ['True', 'False']],
     ['.constructor', []],
-  ])('%s', (text, found) => expect(findAll(parseJsonPath(text), OBJECT)).toEqual(found))
+  ])('%s', (text, found) => expect([...findAll(parseJsonPath(text), OBJECT)]).toEqual(found))
 })
 
-it.each(['.spec[', '.spec.list[?(x)]', '.spec..', '.a[b]'])('%s is no path', (text) => {
-  expect(() => parseJsonPath(text)).toThrow()
-})
+it.each(['.spec[', '.spec.list[?(x)]', '.spec.list[?(@.a=b)]', '.spec.list[?(@.a==)]', '.spec..', '.a[b]'])(
+  '%s is no path',
+  (text) => {
+    expect(() => parseJsonPath(text)).toThrow()
+  },
+)
 
 it('knows plain fields, and sets them', () => {
   expect(fieldNames(parseJsonPath('.spec.a'))).toEqual(['spec', 'a'])
@@ -43,4 +46,11 @@ it('knows plain fields, and sets them', () => {
   const object = { spec: { b: 1 } }
   setField(object, ['spec', 'deep', 'a'], 2)
   expect(object).toEqual({ spec: { b: 1, deep: { a: 2 } } })
+})
+
+it('gives up where a path leads to values on too many ways', () => {
+  let nested: object = {}
+  for (let i = 0; i < 500; i++) nested = { a: nested }
+  const [found] = findAll(parseJsonPath('..a..a..a..a..a..b'), nested)
+  expect(found).toBeUndefined()
 })

@@ -14,8 +14,12 @@ type Step =
   | { readonly type: 'deep'; readonly name: string }
   | { readonly type: 'filter'; readonly path: JsonPath; readonly operator: string; readonly value: unknown }
 
+/** Filters hold paths again, and each level is read once more. */
+const MAX_LENGTH = 4096
+
 /** Throws with a message for people if the text is no such path. */
 export function parseJsonPath(text: string): JsonPath {
+  if (text.length > MAX_LENGTH) throw new Error(`a path has at most ${MAX_LENGTH} characters`)
   const steps: Step[] = []
   let at = text.startsWith('$') || text.startsWith('@') ? 1 : 0
   while (at < text.length) {
@@ -78,10 +82,14 @@ function bracketStep(inside: string): Step {
 const numberOr = (text: string | undefined) => (text ? Number(text) : undefined)
 
 function filterStep(text: string): Step {
-  const parts = /^\s*(@[^=!<>]*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?$/.exec(text)
-  if (!parts) throw new Error(`unrecognized filter ${JSON.stringify(text)}`)
-  const [, path, operator = 'exists', value = 'null'] = parts
-  return { type: 'filter', path: parseJsonPath(path!), operator, value: literal(value) }
+  const filter = text.trim()
+  const end = filter.search(/[=!<>]/)
+  const path = parseJsonPath((end < 0 ? filter : filter.slice(0, end)).trimEnd())
+  const operator = end < 0 ? 'exists' : /^(?:[=!<>]=|[<>])/.exec(filter.slice(end))?.[0]
+  const value = end < 0 ? 'null' : filter.slice(end + (operator?.length ?? 0)).trim()
+  if (!filter.startsWith('@') || operator === undefined || value === '')
+    throw new Error(`unrecognized filter ${JSON.stringify(text)}`)
+  return { type: 'filter', path, operator, value: literal(value) }
 }
 
 function literal(text: string): unknown {
@@ -91,44 +99,63 @@ function literal(text: string): unknown {
   return text === 'null' ? null : Number(text)
 }
 
-/** All values the path leads to. */
-export function findAll(path: JsonPath, object: unknown): unknown[] {
-  let found: unknown[] = [object]
-  for (const step of path.steps) {
-    if (found.length === 0) return found
-    found = found.flatMap((value) => follow(step, value))
-  }
-  return found
-}
+/** A path with several `..` leads to some values on many ways: nobody waits for all of them. */
+const MAX_STEPS = 100_000
+
+/** All values the path leads to, as they are asked for. */
+export const findAll = (path: JsonPath, object: unknown): Iterable<unknown> => new Search().find(path, 0, object)
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function follow(step: Step, value: unknown): unknown[] {
-  switch (step.type) {
-    case 'field':
-      return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : []
-    case 'index':
-      return Array.isArray(value) && value.at(step.index) !== undefined ? [value.at(step.index)] : []
-    case 'slice':
-      return Array.isArray(value) ? value.slice(step.from, step.to) : []
-    case 'all':
-      return Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []
-    case 'deep':
-      return deepFields(step.name, value)
-    case 'filter':
-      return Array.isArray(value) ? value.filter((item) => passes(step, item)) : []
+class Search {
+  #left = MAX_STEPS
+
+  #follow(step: Step, value: unknown): Iterable<unknown> {
+    switch (step.type) {
+      case 'field':
+        return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : []
+      case 'index':
+        return Array.isArray(value) && value.at(step.index) !== undefined ? [value.at(step.index)] : []
+      case 'slice':
+        return Array.isArray(value) ? value.slice(step.from, step.to) : []
+      case 'all':
+        return Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []
+      case 'deep':
+        return this.#deepFields(step.name, value)
+      case 'filter':
+        return Array.isArray(value) ? this.#filter(step, value) : []
+    }
+  }
+
+  *find(path: JsonPath, at: number, value: unknown): Iterable<unknown> {
+    const step = path.steps[at]
+    if (step === undefined) yield value
+    else for (const next of this.#follow(step, value)) if (this.#left-- > 0) yield* this.find(path, at + 1, next)
+  }
+
+  /** Without recursion: a generator inside of many others would pass each value through all of them. */
+  *#deepFields(name: string, root: unknown): Iterable<unknown> {
+    const waiting = [root]
+    while (waiting.length > 0 && this.#left-- > 0) {
+      const value = waiting.pop()
+      if (typeof value !== 'object' || value === null) continue
+      if (isObject(value) && Object.hasOwn(value, name)) yield value[name]
+      for (const child of Object.values(value).reverse()) waiting.push(child)
+    }
+  }
+
+  *#filter(step: FilterStep, items: readonly unknown[]): Iterable<unknown> {
+    for (const item of items) {
+      const [left] = this.find(step.path, 0, item)
+      if (this.#left-- > 0 && passes(step, left)) yield item
+    }
   }
 }
 
-function deepFields(name: string, value: unknown): unknown[] {
-  if (typeof value !== 'object' || value === null) return []
-  const below = Object.values(value).flatMap((one) => deepFields(name, one))
-  return isObject(value) && Object.hasOwn(value, name) ? [value[name], ...below] : below
-}
+type FilterStep = Extract<Step, { type: 'filter' }>
 
-function passes(step: Extract<Step, { type: 'filter' }>, item: unknown): boolean {
-  const [left] = findAll(step.path, item)
+function passes(step: FilterStep, left: unknown): boolean {
   const right = step.value as string
   switch (step.operator) {
     case 'exists':

@@ -2,6 +2,7 @@ import { builtinType, type Kind } from '../../api/kind.ts'
 import { unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf } from '../../api/meta/object.ts'
 import { type DecodedBody, decodeJson } from '../../api/schema/decode.ts'
+import type { YamlResult } from '../../api/schema/yaml-reader.ts'
 import type { PatchType } from '../../client/transport.ts'
 import { PROTOBUF_TYPE } from '../http/media-type.ts'
 import { JSON_TYPE, YAML_TYPE } from '../registry/decode.ts'
@@ -15,10 +16,11 @@ export async function requestBody(
   patchType: PatchType | undefined,
   kind: Kind,
   info: ResourceInfo,
+  readLargeYaml?: (text: string) => Promise<YamlResult>,
 ): Promise<RequestBody | undefined> {
   if (bytes.length === 0) return undefined
   const isYaml = patchType === 'application/apply-patch+yaml' || contentType === YAML_TYPE
-  if (isYaml) return { type: 'decoded', decoded: jsonOf(bytes) ?? (await yamlOf(bytes)) }
+  if (isYaml) return { type: 'decoded', decoded: jsonOf(bytes) ?? (await yamlOf(bytes, readLargeYaml)) }
   if (patchType || contentType === '' || contentType === JSON_TYPE)
     return { type: 'bytes', bytes, mediaType: JSON_TYPE }
   if (contentType !== PROTOBUF_TYPE || !hasProtobuf(kind)) throw unsupportedMediaType(writableTypes(kind))
@@ -36,9 +38,9 @@ function jsonOf(bytes: Buffer): DecodedBody | undefined {
   }
 }
 
-async function yamlOf(bytes: Buffer): Promise<DecodedBody> {
+async function yamlOf(bytes: Buffer, readLarge?: (text: string) => Promise<YamlResult>): Promise<DecodedBody> {
   const { decodeYaml } = await import('../../api/schema/decode-yaml.ts')
-  return decodeYaml(bytes)
+  return decodeYaml(bytes, readLarge)
 }
 
 /** Only built-in types have numbers for their fields. */

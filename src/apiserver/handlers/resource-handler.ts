@@ -1,8 +1,8 @@
 import type { Kind, Verb } from '../../api/kind.ts'
 import { ApiError, methodNotSupported, pathNotFound, unsupportedMediaType } from '../../api/meta/api-error.ts'
-import type { Clock } from '../../base/clock.ts'
 import type { PatchType } from '../../client/transport.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
+import type { ConversionThread } from '../http/conversion-thread.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { essence, negotiate } from '../http/media-type.ts'
 import { inFormat, sendBody, sendError } from '../http/respond.ts'
@@ -10,6 +10,7 @@ import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
 import type { Answer } from '../registry/answer.ts'
+import { betweenSteps } from '../registry/between-steps.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
 import { watch } from '../registry/watch.ts'
@@ -33,6 +34,7 @@ export interface ResourceHandlerContext {
 
 /** What requests by the network need besides. */
 export interface NetworkContext extends ResourceHandlerContext {
+  readonly conversions: ConversionThread
   /** Who serves a group version that this server does not. */
   readonly delegate: (
     group: string,
@@ -89,19 +91,19 @@ function checkScope(kind: Kind, info: ResourceInfo, verb: Verb): void {
 
 /** Most reads are answered from a cache without waiting for anything, so nothing here waits unless it must. */
 function serveRead(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   view: ViewContext,
   verb: 'get' | 'list',
 ): void | Promise<void> {
   const answer = perform(context.machinery, context.actions, verb, request)
-  if (!(answer instanceof Promise)) return respond(exchange, answer, view, request.warnings)
-  return answer.then((late) => respond(exchange, late, view, request.warnings))
+  if (!(answer instanceof Promise)) return respond(context, exchange, request, answer, view)
+  return answer.then((late) => respond(context, exchange, request, late, view))
 }
 
 async function serveWrite(
-  context: ResourceHandlerContext,
+  context: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   view: ViewContext,
@@ -110,8 +112,8 @@ async function serveWrite(
 ): Promise<void> {
   const { machinery, actions } = context
   try {
-    await readBody(exchange, request, info, verb, machinery.clock)
-    await respond(exchange, await perform(machinery, actions, verb, request), view, request.warnings)
+    await readBody(context, exchange, request, info, verb)
+    await respond(context, exchange, request, await perform(machinery, actions, verb, request), view)
   } catch (error) {
     // What was worth warning of may be why it failed.
     if (!(error instanceof ApiError) || request.warnings.length === 0) throw error
@@ -135,10 +137,11 @@ async function serveWatch(
 }
 
 function respond(
+  context: NetworkContext,
   exchange: Exchange,
+  { user, warnings }: HttpResourceRequest,
   answer: Answer,
   view: ViewContext,
-  warnings: readonly string[],
 ): void | Promise<void> {
   const { negotiated, query } = view
   const status = answer.type === 'list' ? 200 : answer.status
@@ -148,7 +151,7 @@ function respond(
   const pretty = isPretty(query, exchange)
   if (negotiated.format === 'json' && !pretty) return sendBody(exchange, status, negotiated.contentType, body, warnings)
   const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)
-  return inFormat(json, negotiated, pretty).then((text) =>
+  return inFormat(json, negotiated, pretty, (form) => context.conversions.write(user.name, form, json)).then((text) =>
     sendBody(exchange, status, negotiated.contentType, text, warnings),
   )
 }
@@ -178,6 +181,7 @@ class HttpResourceRequest implements ResourceRequest {
   readonly annotate: ResourceRequest['annotate']
   body: RequestBody | undefined = undefined
   patchType: PatchType | undefined = undefined
+  bodyBytes = 0
 
   constructor(request: ApiRequest, kind: Kind, info: ResourceInfo, annotate: ResourceRequest['annotate']) {
     this.kind = kind
@@ -192,15 +196,20 @@ class HttpResourceRequest implements ResourceRequest {
 }
 
 async function readBody(
+  { machinery, conversions }: NetworkContext,
   exchange: Exchange,
   request: HttpResourceRequest,
   info: ResourceInfo,
   verb: Verb,
-  clock: Clock,
 ): Promise<void> {
   const contentType = essence(exchange.headers['content-type'])
   if (verb === 'patch') request.patchType = patchTypeOf(contentType)
-  request.body = await requestBody(await exchange.readBody(clock), contentType, request.patchType, request.kind, info)
+  const bytes = await exchange.readBody(machinery.clock)
+  request.bodyBytes = bytes.length
+  await betweenSteps(bytes.length)
+  request.body = await requestBody(bytes, contentType, request.patchType, request.kind, info, (text) =>
+    conversions.readYaml(request.user.name, text),
+  )
 }
 
 const PATCH_TYPES: readonly string[] = [

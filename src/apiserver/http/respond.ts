@@ -77,10 +77,20 @@ export function sendError(exchange: Exchange, error: ApiError, warnings: readonl
   exchange.send(error.code, headers, Buffer.from(`${JSON.stringify(error.toStatus())}\n`))
 }
 
-/** JSON text of a body in the form asked for. */
-export async function inFormat(json: Buffer, negotiated: Negotiated, pretty: boolean): Promise<Buffer> {
-  if (negotiated.format === 'json')
-    return pretty ? Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2)) : json
+/** Converting more than this takes long. */
+const LARGE_BYTES = 64 * 1024
+
+/** JSON text of a body in the form asked for. A large one is converted by `convertLarge`, which does it elsewhere. */
+export async function inFormat(
+  json: Buffer,
+  negotiated: Negotiated,
+  pretty: boolean,
+  convertLarge: (form: 'writeYaml' | 'indent') => Promise<Buffer>,
+): Promise<Buffer> {
+  const isJson = negotiated.format === 'json'
+  if (isJson && !pretty) return json
+  if (json.length > LARGE_BYTES) return convertLarge(isJson ? 'indent' : 'writeYaml')
+  if (isJson) return Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2))
   const { stringify } = await import('yaml')
   return Buffer.from(stringify(JSON.parse(json.toString()), { lineWidth: 0, aliasDuplicateObjects: false }))
 }

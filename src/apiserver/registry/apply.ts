@@ -8,8 +8,9 @@ import { inVersion } from '../objects/representation.ts'
 import type { ResourceRequest } from '../request/resource-request.ts'
 import type { CachedObject } from '../watch-cache/cached-object.ts'
 import type { Answer } from './answer.ts'
+import { betweenSteps } from './between-steps.ts'
 import { createWith } from './create.ts'
-import { checkDraft, decodePatch } from './decode.ts'
+import { checkDraft, decodePatch, refuseGrownObject } from './decode.ts'
 import { type Machinery, readForUpdate, targetOf } from './machinery.ts'
 import { resetFields } from './managed-fields.ts'
 import { change } from './update.ts'
@@ -42,8 +43,8 @@ async function applyOnce(machinery: Machinery, request: ResourceRequest, options
   }
   if (request.subresource !== '') throw objectNotFound(target.ref, request.name)
   await machinery.mayCreate(request)
-  const object = await createWith(machinery, request, options, () => {
-    const draft = applied(machinery, request, options, undefined)
+  const object = await createWith(machinery, request, options, async () => {
+    const draft = await applied(machinery, request, options, undefined)
     if (draft.metadata.uid)
       throw conflict(target.ref, request.name, 'uid mismatch: the object has one, and none exists')
     delete draft.metadata.resourceVersion
@@ -52,15 +53,17 @@ async function applyOnce(machinery: Machinery, request: ResourceRequest, options
   return { type: 'object', status: 201, kind: request.kind, object }
 }
 
-function applied(
+async function applied(
   machinery: Machinery,
   request: ResourceRequest,
   options: WriteOptions,
   current: CachedObject | undefined,
-): KubernetesObject {
+): Promise<KubernetesObject> {
   const { kind, subresource } = request
   const stored = current && inVersion(kind, current)
   const { value, duplicates } = decodePatch(request.body!)
+  const bytes = (request.bodyBytes ?? 0) + (current?.bytes.length ?? 0)
+  await betweenSteps(bytes)
   const reset = resetFields(kind, subresource)
   const { object } = applyPatch({
     old: stored?.object,
@@ -74,6 +77,8 @@ function applied(
     schema: kind.schema,
     ...(reset && { reset }),
   })
+  refuseGrownObject(object, bytes)
+  await betweenSteps(bytes)
   checkDraft(object, kind, undefined, request, options, duplicates)
   checkIdentity(request, object, current)
   return object

@@ -5,6 +5,7 @@ import type { Allocation } from '../objects/allocation.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { type EncodedObject, encodeObject, stamped } from '../watch-cache/encoding.ts'
 import { catchUp, type Machinery, type Target } from './machinery.ts'
+import { MAX_STORED_BYTES, refuseOversized } from './stored-size.ts'
 
 export const NO_ALLOCATION: Allocation = { conditions: [], writes: [] }
 
@@ -23,6 +24,7 @@ export async function commitObject(
 ): Promise<CachedObject> {
   const stored = target.form ? await target.form.write(draft) : draft
   const encoded = known ?? encodeObject(stored)
+  if (encoded.value.length > MAX_STORED_BYTES) await refuseOversized(encoded)
   const write: Write = { key: target.key, value: encoded.value, revisionSlot: encoded.revisionSlot }
   const takeBack = machinery.feed.loaded(target.prefix)?.announce(target.key, encoded)
   const revision = await commit(machinery, [{ key: target.key, revision: expected }], [write], allocation).finally(

@@ -11,10 +11,11 @@ import {
   setTypeMeta,
   stampNewObject,
 } from '../objects/object-meta.ts'
-import type { ResourceRequest } from '../request/resource-request.ts'
+import { addWarnings, type ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { unstored } from '../watch-cache/encoding.ts'
 import type { Answer } from './answer.ts'
+import { betweenSteps } from './between-steps.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'
 import { decodeObject } from './decode.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
@@ -37,11 +38,11 @@ export async function createWith(
   machinery: Machinery,
   request: ResourceRequest,
   options: WriteOptions,
-  makeDraft: () => KubernetesObject,
+  makeDraft: () => KubernetesObject | Promise<KubernetesObject>,
 ): Promise<CachedObject> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createReserving(machinery, request, makeDraft(), options)
+      return await createReserving(machinery, request, await makeDraft(), options)
     } catch (error) {
       if (!(error instanceof DrawAgain)) throw error
       if (attempt === ATTEMPTS) throw error.failure
@@ -80,20 +81,26 @@ async function createFrom(
   options: WriteOptions,
   reserved: Reservations,
 ): Promise<CachedObject> {
+  const { bodyBytes } = request
+  await betweenSteps(bodyBytes)
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
   const target = targetOf(machinery, request, draft.metadata.name)
   const admission = new CreateAdmission(request, storage, draft, options, reserved)
   const admitting = machinery.admission.admit(admission)
   if (admitting) await admitting
+  await betweenSteps(bodyBytes)
   recordFields({ draft, old: undefined, kind: storage, request, options, now: machinery.clock.now() })
   const allocator = allocatorOf(machinery.allocators, storage)
   const allocation = (allocator && (await allocator.create(draft))) ?? NO_ALLOCATION
+  await betweenSteps(bodyBytes)
   validateNew(storage, draft)
+  await betweenSteps(bodyBytes)
   const validating = machinery.admission.validate(admission)
   if (validating) await validating
   refuseVersion(draft.metadata)
-  if (storage.warnings) request.warnings.push(...storage.warnings(draft, undefined))
+  if (storage.warnings) addWarnings(request, storage.warnings(draft, undefined))
 
+  await betweenSteps(bodyBytes)
   const taken = () => alreadyExists(target.ref, draft.metadata.name!)
   if (options.dryRun) {
     if ((await cacheOf(machinery, target.prefix)).get(target.key)) throw taken()

@@ -2,12 +2,13 @@ import type { Kind } from '../../api/kind.ts'
 import { badRequest, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf, type Json, type KubernetesObject } from '../../api/meta/object.ts'
 import { builtinSchema } from '../../api/schema/builtin.ts'
-import { checkShape } from '../../api/schema/check-shape.ts'
-import { type DecodedBody, decodeJson, strictProblems } from '../../api/schema/decode.ts'
+import { checkShape, formatPath } from '../../api/schema/check-shape.ts'
+import { type DecodedBody, decodeJson, MAX_VALUES, refuseManyValues, strictProblems } from '../../api/schema/decode.ts'
 import { findDuplicateFields } from '../../api/schema/json-reader.ts'
-import { countKeys } from '../../api/schema/json-scan.ts'
+import { countKeys, countValues } from '../../api/schema/json-scan.ts'
 import { cloneJson } from '../../patch/json-value.ts'
 import type { RequestBody, ResourceRequest } from '../request/resource-request.ts'
+import { betweenSteps } from './between-steps.ts'
 import { privateBut, type SharedItems } from './shared-items.ts'
 import type { WriteOptions } from './write-options.ts'
 
@@ -22,14 +23,15 @@ const PLAIN_SHAPE = { prune: true, defaults: false }
  * A private draft of the object that was sent: parsed, of the right kind and shape, without unknown fields. May be
  * called again for another draft when a write has to be tried again.
  */
-export function decodeObject(
+export async function decodeObject(
   request: ResourceRequest,
   options: WriteOptions,
   kind = request.kind,
   shared?: SharedItems,
-): KubernetesObject {
+): Promise<KubernetesObject> {
   if (!request.body) throw badRequest('the request has no body')
   const body = shared ? privateBut(shared) : decodeBody(request.body, kind.kind)
+  await betweenSteps(request.bodyBytes)
   const draft = asObject(body.value)
   checkTypeMeta(draft, kind)
   checkDraft(draft, kind, body, request, options, [], shared)
@@ -55,7 +57,7 @@ export function checkDraft(
   if (options.fieldValidation === 'Ignore') return
   const problems = body
     ? strictProblems(body, report)
-    : [...duplicates, ...report.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`)]
+    : [...duplicates, ...report.unknownFields.map((path) => `unknown field ${JSON.stringify(formatPath(path))}`)]
   if (problems.length === 0) return
   // Custom kinds tell them by name, built-in ones as they stand in the body.
   if (kind.schema.definition === undefined) problems.sort()
@@ -70,6 +72,12 @@ export function decodePatch(body: RequestBody): { value: unknown; duplicates: re
     return { value, duplicates }
   }
   return { value, duplicates: findDuplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`) }
+}
+
+/** A patch adds to what is there: together they may be more than a body may hold. `bytes` is how large both are. */
+export function refuseGrownObject(draft: KubernetesObject, bytes: number): void {
+  // A value takes two bytes at least.
+  if (bytes > 2 * MAX_VALUES) refuseManyValues(countValues(draft))
 }
 
 function notThatKind(kind: Kind, why: string): Error {

@@ -13,7 +13,8 @@ import type { CachedObject } from '../watch-cache/cached-object.ts'
 import { copyObject } from '../watch-cache/copy-object.ts'
 import type { Answer } from './answer.ts'
 import { apply } from './apply.ts'
-import { checkDraft, decodePatch } from './decode.ts'
+import { betweenSteps } from './between-steps.ts'
+import { checkDraft, decodePatch, refuseGrownObject } from './decode.ts'
 import type { Machinery } from './machinery.ts'
 import { change } from './update.ts'
 import { invalidOptions, parseWriteOptions, type WriteOptions } from './write-options.ts'
@@ -42,10 +43,18 @@ export async function patch(machinery: Machinery, request: ResourceRequest): Pro
   return { type: 'object', status: 200, kind: request.kind, object }
 }
 
-function patched(request: ResourceRequest, options: WriteOptions, current: CachedObject): KubernetesObject {
+async function patched(
+  request: ResourceRequest,
+  options: WriteOptions,
+  current: CachedObject,
+): Promise<KubernetesObject> {
   const { value, duplicates } = decodePatch(request.body!)
-  const draft = draftFor(request, value, inVersion(request.kind, current), (copy) => {
+  const bytes = (request.bodyBytes ?? 0) + current.bytes.length
+  await betweenSteps(bytes)
+  const draft = await draftFor(request, value, inVersion(request.kind, current), async (copy) => {
     const changed = applyTo(request, value, copy)
+    refuseGrownObject(changed, bytes)
+    await betweenSteps(bytes)
     checkDraft(changed, request.kind, undefined, request, options, duplicates)
     return changed
   })
@@ -64,17 +73,17 @@ function patched(request: ResourceRequest, options: WriteOptions, current: Cache
  * Whoever comes through the status door cannot change the spec: that of a pod is neither copied nor checked. Other kinds
  * are patched less often, and some of them take defaults of their status from the spec.
  */
-function draftFor(
+async function draftFor(
   request: ResourceRequest,
   patch: unknown,
   current: Pick<CachedObject, 'object' | 'draft'>,
-  change: (copy: KubernetesObject) => KubernetesObject,
-): KubernetesObject {
+  change: (copy: KubernetesObject) => Promise<KubernetesObject>,
+): Promise<KubernetesObject> {
   if (!isAboutStatus(request, patch)) return change(current.draft())
   const whole: KubernetesObject & { spec?: unknown } = current.object
   const { spec: _, metadata, ...rest } = whole
   const { managedFields: __, ...meta } = metadata
-  const draft = change(copyObject({ ...rest, metadata: meta }))
+  const draft = await change(copyObject({ ...rest, metadata: meta }))
   // The spec comes back to its place when the door puts it back.
   const ordered: Record<string, unknown> = {}
   for (const name of Object.keys(whole)) if (name === 'spec' || name in draft) ordered[name] = undefined

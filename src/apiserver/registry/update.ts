@@ -15,10 +15,11 @@ import { ConflictError } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/plugin.ts'
 import { type Allocation, allocatorOf } from '../objects/allocation.ts'
 import { adoptName, adoptNamespace, dropEmptyCollections, keepServerFields } from '../objects/object-meta.ts'
-import type { ResourceRequest } from '../request/resource-request.ts'
+import { addWarnings, type ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { encodeObject, stamped, unstored } from '../watch-cache/encoding.ts'
 import type { Answer } from './answer.ts'
+import { betweenSteps } from './between-steps.ts'
 import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
 import { createWith, toStorage } from './create.ts'
 import { decodeObject } from './decode.ts'
@@ -43,17 +44,17 @@ export async function update(machinery: Machinery, request: ResourceRequest): Pr
     request.kind.createOnUpdate && !(await readForUpdate(machinery, target)) && request.subresource === ''
   if (isCreate) {
     await machinery.mayCreate(request)
-    const object = await createWith(machinery, request, options, () => {
-      const draft = decodeObject(request, options)
+    const object = await createWith(machinery, request, options, async () => {
+      const draft = await decodeObject(request, options)
       adoptName(request, draft.metadata)
       delete draft.metadata.resourceVersion
       return draft
     })
     return { type: 'object', status: 201, kind: request.kind, object }
   }
-  const object = await change(machinery, request, options, (current) => {
+  const object = await change(machinery, request, options, async (current) => {
     const sent = withoutShared(request, current)
-    const draft = decodeObject(sent, options, request.kind, sharedItems(sent, current))
+    const draft = await decodeObject(sent, options, request.kind, sharedItems(sent, current))
     adoptName(request, draft.metadata)
     adoptNamespace(request, draft.metadata)
     checkPreconditions(request, draft, current)
@@ -149,6 +150,8 @@ async function storeChange(
   reserved: Reservations,
 ): Promise<CachedObject> {
   const { storage } = target
+  const bytes = Math.max(request.bodyBytes ?? 0, current.bytes.length)
+  await betweenSteps(bytes)
   const subresource = storage.subresources[request.subresource]
   const old = current.object
   prepare(request.kind, storage, subresource, draft, old)
@@ -157,13 +160,17 @@ async function storeChange(
   const admission = admissionRequest(request, storage, draft, old, options, reserved)
   const admitting = machinery.admission.admit(admission)
   if (admitting) await admitting
+  await betweenSteps(bytes)
   recordFields({ draft, old, kind: storage, request, options, now: machinery.clock.now() })
   const allocation = await allocate(machinery, storage, subresource, draft, old)
+  await betweenSteps(bytes)
   validateChanged(storage, subresource, draft, old)
+  await betweenSteps(bytes)
   const validating = machinery.admission.validate(admission)
   if (validating) await validating
-  if (storage.warnings) request.warnings.push(...storage.warnings(draft, old))
+  if (storage.warnings) addWarnings(request, storage.warnings(draft, old))
 
+  await betweenSteps(bytes)
   if (isUnchanged(draft, old)) return current
   if (options.dryRun) return new CachedObject({ key: target.key, value: unstored(draft), revision: current.revision })
   if (isReadyToGo(storage, draft)) return remove(machinery, target, current, draft)

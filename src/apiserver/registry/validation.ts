@@ -1,5 +1,6 @@
 import type { Kind, Subresource } from '../../api/kind.ts'
 import { invalidObject } from '../../api/meta/api-error.ts'
+import { limitErrors } from '../../api/meta/error-limit.ts'
 import type { FieldError } from '../../api/meta/field-error.ts'
 import { nameIsDnsSubdomain } from '../../api/meta/names.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
@@ -27,9 +28,11 @@ function metaRules(kind: Kind): ObjectMetaRules {
 }
 
 export function validateNew(kind: Kind, object: KubernetesObject): void {
-  const errors = validateObjectMeta(object.metadata, metaRules(kind))
-  if (kind.validate) errors.push(...kind.validate(object))
-  refuse(kind, object, errors)
+  refuse(kind, object, () => {
+    const errors = validateObjectMeta(object.metadata, metaRules(kind))
+    if (kind.validate) errors.push(...kind.validate(object))
+    return errors
+  })
 }
 
 export function validateChanged(
@@ -38,16 +41,19 @@ export function validateChanged(
   object: KubernetesObject,
   old: KubernetesObject,
 ): void {
-  const errors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules(kind))
-  if (subresource?.type === 'part' && subresource.validateUpdate) {
-    errors.push(...subresource.validateUpdate(object, old))
-  } else if (subresource?.type !== 'action') {
-    if (kind.validate && !kind.wholeUpdateValidation) errors.push(...kind.validate(object))
-    if (kind.validateUpdate) errors.push(...kind.validateUpdate(object, old))
-  }
-  refuse(kind, object, errors)
+  refuse(kind, object, () => {
+    const errors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules(kind))
+    if (subresource?.type === 'part' && subresource.validateUpdate) {
+      errors.push(...subresource.validateUpdate(object, old))
+    } else if (subresource?.type !== 'action') {
+      if (kind.validate && !kind.wholeUpdateValidation) errors.push(...kind.validate(object))
+      if (kind.validateUpdate) errors.push(...kind.validateUpdate(object, old))
+    }
+    return errors
+  })
 }
 
-function refuse(kind: Kind, object: KubernetesObject, errors: readonly FieldError[]): void {
+function refuse(kind: Kind, object: KubernetesObject, validate: () => FieldError[]): void {
+  const errors = limitErrors(validate)
   if (errors.length > 0) throw invalidObject(kind, object.metadata.name ?? '', errors)
 }

@@ -17,6 +17,8 @@ export interface ResourceRequest {
   /** Undefined where nothing was sent. */
   readonly body: RequestBody | undefined
   readonly patchType?: PatchType | undefined
+  /** The size of the body, where it came by the network. */
+  readonly bodyBytes?: number
   /** Collected for the `Warning` headers of the answer. */
   readonly warnings: string[]
   /** Tells the audit log, where there is one. */
@@ -28,3 +30,13 @@ export type RequestBody =
   | { readonly type: 'bytes'; readonly bytes: Buffer; readonly mediaType: string }
   | { readonly type: 'decoded'; readonly decoded: DecodedBody }
   | { readonly type: 'object'; readonly object: unknown }
+
+/** A client sees a few of them: headers have little room. */
+const MAX_WARNINGS = 1000
+
+export function addWarnings({ warnings }: ResourceRequest, more: readonly string[]): void {
+  for (const warning of more) {
+    if (warnings.length >= MAX_WARNINGS) return
+    warnings.push(warning)
+  }
+}

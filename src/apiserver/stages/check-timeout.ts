@@ -13,6 +13,6 @@ export const checkTimeout: Stage = (_server, request, next) => {
 }
 
 const durationProblem = (text: string) =>
-  /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)
+  /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text)
     ? `time: missing unit in duration ${JSON.stringify(text)}`
     : `time: invalid duration ${JSON.stringify(text)}`

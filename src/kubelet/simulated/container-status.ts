@@ -196,13 +196,19 @@ export function fullImageName(image: string): string {
   return name.includes('@') || name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`
 }
 
+/** `a/b:tag@sha256:…` -> `a/b:tag`, `a/b:tag` -> `a/b` */
+function withoutTag(name: string): string {
+  const digest = name.indexOf('@')
+  return name.slice(0, digest >= 0 ? digest : name.lastIndexOf(':'))
+}
+
 const imageIDs = new Map<string, string>()
 const MAX_IMAGES = 10_000
 
 function imageID(image: string): string {
   const known = imageIDs.get(image)
   if (known !== undefined) return known
-  const name = fullImageName(image).replace(/(@.*|:[^/:]*)$/, '')
+  const name = withoutTag(fullImageName(image))
   const id = `${name}@sha256:${createHash('sha256').update(image).digest('hex')}`
   if (imageIDs.size >= MAX_IMAGES) imageIDs.clear()
   imageIDs.set(image, id)

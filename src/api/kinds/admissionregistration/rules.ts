@@ -2,6 +2,7 @@ import type { NamedRuleWithOperations, RuleWithOperations } from '../../generate
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import type { FieldPath } from '../../meta/field-path.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 
 /** Which requests a webhook or policy wants to see. */
 
@@ -66,10 +67,11 @@ function validateResources(resources: readonly string[], path: FieldPath): Field
 export function validateNamedRule(rule: NamedRuleWithOperations, path: FieldPath): FieldError[] {
   const errors: FieldError[] = []
   const names = rule.resourceNames ?? []
+  const isRepeated = seenBefore<string>()
   names.forEach((name, index) => {
     const at = path.child('resourceNames').index(index)
     for (const message of isPathSegmentName(name, false)) errors.push(invalid(at, name, message))
-    if (names.indexOf(name) < index) errors.push(duplicate(at, name))
+    if (isRepeated(name)) errors.push(duplicate(at, name))
   })
   return [...errors, ...validateRule(rule, path)]
 }

@@ -2,6 +2,7 @@ import type { ValidatingAdmissionPolicyBinding } from '../../generated/admission
 import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources } from './match-resources.ts'
@@ -47,9 +48,10 @@ function validateActions(actions: readonly string[]): FieldError[] {
   const path = SPEC.child('validationActions')
   if (actions.length === 0) return [required(path, 'at least one validation action is required')]
   const errors: FieldError[] = []
+  const isRepeated = seenBefore<string>()
   actions.forEach((action, index) => {
     if (!ACTIONS.includes(action)) errors.push(notSupported(path.index(index), action, ACTIONS))
-    if (actions.indexOf(action) < index) errors.push(duplicate(path.index(index), action))
+    if (isRepeated(action)) errors.push(duplicate(path.index(index), action))
   })
   if (actions.includes('Deny') && actions.includes('Warn')) {
     const message =

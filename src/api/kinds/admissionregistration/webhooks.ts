@@ -3,6 +3,7 @@ import { duplicate, type FieldError, invalid, notSupported, required } from '../
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelSelector } from '../../meta/label-selector.ts'
 import { isDns1035Label, isDns1123Subdomain } from '../../meta/names.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { validateMatchConditions } from './match-conditions.ts'
 import { defaultRules, validateRule } from './rules.ts'
 import { defaultWebhookClient, validateWebhookClient } from './webhook-client.ts'
@@ -78,8 +79,9 @@ function validateFullName(name: string, path: FieldPath): FieldError[] {
 export function validateReviewVersions(versions: readonly string[], path: FieldPath): FieldError[] {
   if (versions.length === 0) return [required(path, `must specify one of ${REVIEW_VERSIONS.join(', ')}`)]
   const errors: FieldError[] = []
+  const isRepeated = seenBefore<string>()
   versions.forEach((version, index) => {
-    if (versions.indexOf(version) < index) errors.push(invalid(path.index(index), version, 'duplicate version'))
+    if (isRepeated(version)) errors.push(invalid(path.index(index), version, 'duplicate version'))
     else for (const message of isDns1035Label(version)) errors.push(invalid(path.index(index), version, message))
   })
   if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))

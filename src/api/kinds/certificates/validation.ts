@@ -2,6 +2,7 @@ import { deepEqual } from '../../../base/deep-equal.ts'
 import type { CertificateSigningRequest } from '../../generated/certificates-v1.ts'
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { isDerSequence, pemBlocks } from './pem.ts'
 import { validateSignerName } from './signer-name.ts'
 
@@ -69,9 +70,8 @@ function validateUsages(usages: readonly string[]): FieldError[] {
   const unknown = usages.flatMap((usage, index) =>
     USAGES.includes(usage) ? [] : [notSupported(path.index(index), usage, USAGES)],
   )
-  const repeated = usages.flatMap((usage, index) =>
-    usages.indexOf(usage) < index ? [duplicate(path.index(index), usage)] : [],
-  )
+  const isRepeated = seenBefore<string>()
+  const repeated = usages.flatMap((usage, index) => (isRepeated(usage) ? [duplicate(path.index(index), usage)] : []))
   return [...unknown, ...repeated]
 }
 

@@ -18,6 +18,7 @@ import {
 } from '../../meta/field-error.ts'
 import type { FieldPath } from '../../meta/field-path.ts'
 import { isDns1123Label, nameIsDnsSubdomain } from '../../meta/names.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 
 /** What devices a claim asks for: requests, constraints among them, and configuration for their drivers. */
@@ -147,9 +148,10 @@ function validateConstraint(constraint: DeviceConstraint, known: ReadonlySet<str
 }
 
 function validateReferences(names: readonly string[], known: ReadonlySet<string>, path: FieldPath): FieldError[] {
+  const isRepeated = seenBefore<string>()
   return names.flatMap((name, index) => {
     if (!known.has(name)) return [invalid(path.index(index), name, NOT_A_REQUEST)]
-    return names.indexOf(name) < index ? [duplicate(path.index(index), name)] : []
+    return isRepeated(name) ? [duplicate(path.index(index), name)] : []
   })
 }
 

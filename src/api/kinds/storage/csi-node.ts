@@ -4,6 +4,7 @@ import { defineKind } from '../../kind.ts'
 import { duplicate, type FieldError, invalid, required } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 
@@ -53,9 +54,10 @@ function validateDriver(driver: CSINodeDriver, path: FieldPath): FieldError[] {
   const count = driver.allocatable?.count
   if (count !== undefined && count < 0)
     errors.push(invalid(path.child('allocatable', 'count'), count, 'must be greater than or equal to 0'))
-  driver.topologyKeys?.forEach((key, index, keys) => {
+  const isRepeated = seenBefore<string>()
+  driver.topologyKeys?.forEach((key) => {
     if (key === '') errors.push(required(path))
-    if (keys.indexOf(key) < index) errors.push(duplicate(path, key))
+    if (isRepeated(key)) errors.push(duplicate(path, key))
     for (const message of isQualifiedName(key)) errors.push(invalid(path, key, message))
   })
   return errors

@@ -1,4 +1,3 @@
-import { deepEqual } from '../../../base/deep-equal.ts'
 import type { TopologySelectorTerm } from '../../generated/core-v1.ts'
 import type { StorageClass } from '../../generated/storage-v1.ts'
 import { defineKind } from '../../kind.ts'
@@ -6,6 +5,7 @@ import { duplicate, type FieldError, invalid, notSupported, required } from '../
 import { FieldPath } from '../../meta/field-path.ts'
 import { validateLabelName } from '../../meta/labels-validation.ts'
 import { isQualifiedName } from '../../meta/names.ts'
+import { seenBefore } from '../../meta/seen-before.ts'
 import { ANNOTATION } from '../../meta/well-known.ts'
 import { immutable } from '../core/immutable.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
@@ -74,6 +74,7 @@ function validate(storage: StorageClass): FieldError[] {
 
 function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[] {
   const errors: FieldError[] = []
+  const isRepeated = seenBefore<string>()
   terms.forEach((term, index) => {
     const path = FieldPath.root('allowedTopologies').index(index).child('matchLabelExpressions')
     const keys = new Set<string>()
@@ -84,13 +85,19 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
       keys.add(key)
       errors.push(...duplicates(values ?? [], path.index(i).child('values')))
     })
-    if (terms.slice(0, index).some((earlier) => deepEqual(earlier, term))) errors.push(duplicate(path, ''))
+    if (isRepeated(textOf(term))) errors.push(duplicate(path, ''))
   })
   return errors
 }
 
-const duplicates = (values: readonly string[], path: FieldPath): FieldError[] =>
-  values.flatMap((value, index) => (values.indexOf(value) < index ? [duplicate(path.index(index), value)] : []))
+/** Equal terms have equal texts. */
+const textOf = ({ matchLabelExpressions }: TopologySelectorTerm) =>
+  JSON.stringify(matchLabelExpressions?.map(({ key, values }) => [key, values]))
+
+function duplicates(values: readonly string[], path: FieldPath): FieldError[] {
+  const isRepeated = seenBefore<string>()
+  return values.flatMap((value, index) => (isRepeated(value) ? [duplicate(path.index(index), value)] : []))
+}
 
 const FIXED = ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const
 

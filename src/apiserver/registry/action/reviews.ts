@@ -8,6 +8,7 @@ import type {
 } from '../../../api/generated/authorization-v1.ts'
 import type { PolicyRule } from '../../../api/generated/rbac-v1.ts'
 import { badRequest, invalidObject } from '../../../api/meta/api-error.ts'
+import { limitErrors } from '../../../api/meta/error-limit.ts'
 import type { KubernetesObject } from '../../../api/meta/object.ts'
 import { formatTime } from '../../../api/meta/time.ts'
 import type { Authenticator } from '../../authentication/authenticator.ts'
@@ -35,13 +36,13 @@ export function reviewActions(context: ReviewContext): Readonly<Record<string, A
   const accessReview: Action = (_, request) => reviewOfOther(context, request)
   return {
     'create selfsubjectreviews.authentication.k8s.io': async (machinery, request) => {
-      const review = read(request)
+      const review = await read(request)
       review.metadata = { creationTimestamp: formatTime(machinery.clock.now()) }
       return answer(review, { userInfo: userInfo(request.user) })
     },
     'create tokenreviews.authentication.k8s.io': (_, request) => tokenReview(context, request),
     'create selfsubjectaccessreviews.authorization.k8s.io': async (_, request) => {
-      const review = read(request) as SelfSubjectAccessReview
+      const review = (await read(request)) as SelfSubjectAccessReview
       return answer(review, await decide(context.authorizer, request.user, review.spec))
     },
     'create subjectaccessreviews.authorization.k8s.io': accessReview,
@@ -50,10 +51,10 @@ export function reviewActions(context: ReviewContext): Readonly<Record<string, A
   }
 }
 
-function read(request: ResourceRequest): KubernetesObject {
-  const review = decodeObject(request, parseWriteOptions(request, 'CreateOptions'))
+async function read(request: ResourceRequest): Promise<KubernetesObject> {
+  const review = await decodeObject(request, parseWriteOptions(request, 'CreateOptions'))
   if (request.kind.namespaced) review.metadata.namespace ||= request.namespace
-  const errors = request.kind.validate?.(review) ?? []
+  const errors = limitErrors(() => request.kind.validate?.(review) ?? [])
   if (errors.length > 0) throw invalidObject(request.kind, '', errors)
   return review
 }
@@ -70,7 +71,7 @@ const userInfo = (user: UserInfo) => ({
 })
 
 async function tokenReview({ tokens }: ReviewContext, request: ResourceRequest): Promise<Answer> {
-  const review = read(request) as TokenReview
+  const review = (await read(request)) as TokenReview
   const { token, audiences } = review.spec ?? {}
   if (!token) throw badRequest('token is required for TokenReview in authentication')
   try {
@@ -84,7 +85,7 @@ async function tokenReview({ tokens }: ReviewContext, request: ResourceRequest):
 }
 
 async function reviewOfOther({ authorizer }: ReviewContext, request: ResourceRequest): Promise<Answer> {
-  const review = read(request) as SubjectAccessReview | LocalSubjectAccessReview
+  const review = (await read(request)) as SubjectAccessReview | LocalSubjectAccessReview
   if (request.namespace && review.metadata.namespace !== request.namespace)
     throw badRequest(`namespace on object (${review.metadata.namespace}) must match namespace: ${request.namespace}`)
   const { user = '', uid, groups = [], extra } = review.spec
@@ -122,8 +123,8 @@ function attributesOf({ resourceAttributes: resource, nonResourceAttributes: pat
   }
 }
 
-function rulesReview(context: ReviewContext, request: ResourceRequest): Answer {
-  const review = read(request) as SelfSubjectRulesReview
+async function rulesReview(context: ReviewContext, request: ResourceRequest): Promise<Answer> {
+  const review = (await read(request)) as SelfSubjectRulesReview
   const namespace = review.spec?.namespace
   if (!namespace) throw badRequest('no namespace on request')
   const rules = context.rulesFor(request.user, namespace)

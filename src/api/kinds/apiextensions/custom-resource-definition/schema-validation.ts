@@ -150,15 +150,16 @@ function validateMapKeys(schema: JSONSchemaProps, keys: readonly string[], path:
   }
   const errors: FieldError[] = []
   if (new Set(keys).size < keys.length) errors.push(invalid(at, keys, 'must not contain duplicate entries'))
+  const needed = new Set(items.required)
   for (const key of keys) {
     const property = items.properties && Object.hasOwn(items.properties, key) ? items.properties[key] : undefined
     if (!isSchema(property)) errors.push(invalid(at, keys, 'entries must all be names of item properties'))
-    else errors.push(...validateMapKey(property, key, items, path.child('items', 'properties').key(key)))
+    else errors.push(...validateMapKey(property, needed.has(key), path.child('items', 'properties').key(key)))
   }
   return errors
 }
 
-function validateMapKey(property: JSONSchemaProps, key: string, items: JSONSchemaProps, path: FieldPath): FieldError[] {
+function validateMapKey(property: JSONSchemaProps, isRequired: boolean, path: FieldPath): FieldError[] {
   const errors: FieldError[] = []
   const member = 'this property is in x-kubernetes-list-map-keys, so it'
   if (property.type === 'array' || property.type === 'object')
@@ -169,7 +170,7 @@ function validateMapKey(property: JSONSchemaProps, key: string, items: JSONSchem
         "must be a scalar type if parent array's x-kubernetes-list-type is map",
       ),
     )
-  if (!items.required?.includes(key) && property.default === undefined)
+  if (!isRequired && property.default === undefined)
     errors.push(required(path.child('default'), `${member} must have a default or be a required property`))
   if (property.nullable) errors.push(forbidden(path.child('nullable'), `${member} cannot be nullable`))
   return errors

@@ -27,12 +27,13 @@ export function validateStoredVersions({ spec, status }: CustomResourceDefinitio
   const stored = status?.storedVersions ?? []
   if (stored.length === 0) return [invalid(STORED, stored, 'must have at least one stored version')]
   const errors: FieldError[] = []
+  const known = new Set(stored)
   for (const version of spec?.versions ?? [])
-    if (version.storage && !stored.includes(version.name))
+    if (version.storage && !known.has(version.name))
       errors.push(invalid(STORED, stored, `must have the storage version ${version.name}`))
+  const served = new Set(spec?.versions?.map((version) => version.name))
   stored.forEach((name, index) => {
-    if (!spec?.versions?.some((version) => version.name === name))
-      errors.push(invalid(STORED.index(index), name, missingVersion(name)))
+    if (!served.has(name)) errors.push(invalid(STORED.index(index), name, missingVersion(name)))
   })
   return errors
 }

@@ -41,6 +41,9 @@ const MACROS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 }
 
+/** Enough to name each minute of an hour in several ways. */
+const MAX_LENGTH = 4096
+
 class ScheduleError extends Error {}
 
 /** The schedule, or what is wrong with its text. */
@@ -55,6 +58,7 @@ export function parseCronSchedule(text: string): CronSchedule | string {
 
 function parse(text: string): CronSchedule {
   if (text === '') throw new ScheduleError('empty spec string')
+  if (text.length > MAX_LENGTH) throw new ScheduleError(`a schedule has at most ${MAX_LENGTH} characters`)
   const schedule = text.replace(/^(?:CRON_)?TZ=\S* /, '')
   if (schedule.startsWith('@')) return parseMacro(schedule)
   const fields = schedule.split(/\s+/).filter((field) => field !== '')
@@ -93,7 +97,7 @@ function parseDuration(duration: string, text: string): number {
     throw failed('invalid duration')
   }
   let seconds = 0
-  for (const [, amount, unit] of unsigned.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g))
+  for (const [, amount, unit] of unsigned.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g))
     seconds += Number(amount) * UNITS[unit!]!
   if (seconds > MAX_SECONDS) throw failed('invalid duration')
   return Math.max(1, Math.trunc(duration.startsWith('-') ? -seconds : seconds))

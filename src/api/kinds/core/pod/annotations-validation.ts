@@ -19,6 +19,7 @@ export function validatePodAnnotations(
   errors: FieldError[],
 ): void {
   if (annotations === undefined) return
+  let containers: ReadonlySet<string> | undefined
   for (const key in annotations) {
     const value = annotations[key]!
     if (key === MIRROR_ANNOTATION && !spec.nodeName)
@@ -27,9 +28,15 @@ export function validatePodAnnotations(
       errors.push(invalid(path.key(key), value, 'must be a 32bit integer'))
     else if ((key === ANNOTATION.alphaSeccomp || key.startsWith(SECCOMP_CONTAINER_PREFIX)) && !isSeccompProfile(value))
       errors.push(invalid(path.child(key), value, 'must be a valid seccomp profile'))
-    else if (key.startsWith(APPARMOR_PREFIX)) checkAppArmor(key, value, spec, path.key(key), errors)
+    else if (key.startsWith(APPARMOR_PREFIX)) {
+      containers ??= containerNames(spec)
+      checkAppArmor(key.slice(APPARMOR_PREFIX.length), value, containers, path.key(key), errors)
+    }
   }
 }
+
+const containerNames = ({ containers, initContainers = [], ephemeralContainers = [] }: PodSpec) =>
+  new Set([...containers, ...initContainers, ...ephemeralContainers].map((container) => container.name))
 
 /** A leading plus or zeros would make two texts of one cost. */
 function isDeletionCost(value: string): boolean {
@@ -44,13 +51,14 @@ function isSeccompProfile(profile: string): boolean {
   return profile.startsWith('localhost/') && !profile.slice('localhost/'.length).split('/').includes('..')
 }
 
-function checkAppArmor(key: string, profile: string, spec: PodSpec, path: FieldPath, errors: FieldError[]): void {
-  const name = key.slice(APPARMOR_PREFIX.length)
-  const known =
-    spec.containers.some((c) => c.name === name) ||
-    spec.initContainers?.some((c) => c.name === name) ||
-    spec.ephemeralContainers?.some((c) => c.name === name)
-  if (!known) errors.push(invalid(path, name, 'container not found'))
+function checkAppArmor(
+  name: string,
+  profile: string,
+  containers: ReadonlySet<string>,
+  path: FieldPath,
+  errors: FieldError[],
+): void {
+  if (!containers.has(name)) errors.push(invalid(path, name, 'container not found'))
   if (profile !== '' && profile !== 'runtime/default' && profile !== 'unconfined' && !profile.startsWith('localhost/'))
     errors.push(invalid(path, profile, `invalid AppArmor profile name: ${JSON.stringify(profile)}`))
 }

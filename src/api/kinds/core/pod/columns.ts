@@ -35,9 +35,8 @@ export const podColumns: readonly Column<Pod>[] = [
   wideColumn('Readiness Gates', 'Readiness gates that are passed, of all.', (pod) => {
     const gates = pod.spec?.readinessGates ?? []
     if (gates.length === 0) return NONE
-    const passed = gates.filter((gate) =>
-      pod.status?.conditions?.some((c) => c.type === gate.conditionType && c.status === 'True'),
-    )
+    const met = new Set(pod.status?.conditions?.filter((c) => c.status === 'True').map((c) => c.type))
+    const passed = gates.filter((gate) => met.has(gate.conditionType))
     return `${passed.length}/${gates.length}`
   }),
 ]

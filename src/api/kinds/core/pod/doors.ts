@@ -83,8 +83,10 @@ function keepAllButSpec(draft: Pod, old: Pod): void {
 
 /** Containers are matched by name; what is not a resource stays as it was. */
 function withResourcesOf(kept: readonly Container[], sent: readonly Container[]): Container[] {
+  // The first of a name counts.
+  const byName = new Map(sent.toReversed().map((container) => [container.name, container]))
   return kept.map((container) => {
-    const match = sent.find((other) => other.name === container.name)
+    const match = byName.get(container.name)
     if (!match) return container
     const { resizePolicy } = match
     return { ...container, resources: match.resources ?? {}, ...(resizePolicy && { resizePolicy }) }

@@ -15,8 +15,9 @@ export function validateMatchLabelKeys(term: WithLabelKeys, path: FieldPath, err
   const { matchLabelKeys, mismatchLabelKeys } = term
   checkKeys(matchLabelKeys, term.labelSelector, path.child('matchLabelKeys'), errors)
   checkKeys(mismatchLabelKeys, term.labelSelector, path.child('mismatchLabelKeys'), errors)
+  const mismatched = new Set(mismatchLabelKeys)
   matchLabelKeys?.forEach((key, i) => {
-    if (mismatchLabelKeys?.includes(key))
+    if (mismatched.has(key))
       errors.push(
         invalid(path.child('matchLabelKeys').index(i), key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
       )

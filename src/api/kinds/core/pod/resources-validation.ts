@@ -167,6 +167,7 @@ function checkCovers(
 function checkClaims(check: PodCheck, claims: readonly ResourceClaim[], path: FieldPath): void {
   const { errors } = check
   const used = new Set<string>()
+  const usedInPart = new Set<string>()
   claims.forEach((claim, i) => {
     const at = path.index(i)
     const { name = '', request } = claim
@@ -175,10 +176,11 @@ function checkClaims(check: PodCheck, claims: readonly ResourceClaim[], path: Fi
       return
     }
     const key = request ? `${name}/${request}` : name
-    const overlaps = used.has(name) || used.has(key) || (!request && [...used].some((k) => k.startsWith(`${name}/`)))
+    const overlaps = used.has(name) || used.has(key) || (!request && usedInPart.has(name))
     if (overlaps) errors.push(duplicate(at, key))
     else if (request) refuseField(errors, at, 'request', request, isDns1123Label(request))
     used.add(key)
+    if (request) usedInPart.add(name)
     if (!check.resourceClaims.has(name)) errors.push(notFound(at, name))
   })
 }

@@ -51,6 +51,7 @@ export function validateTopologySpread(
   path: FieldPath,
   errors: FieldError[],
 ): void {
+  const last = new Map(constraints.map((constraint, i) => [spreadKey(constraint), i]))
   constraints.forEach((constraint, i) => {
     const at = path.index(i)
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '' } = constraint
@@ -59,16 +60,16 @@ export function validateTopologySpread(
     else errors.push(...validateLabelName(topologyKey, at.child('topologyKey')))
     if (!SPREAD_ACTIONS.includes(whenUnsatisfiable))
       errors.push(notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, SPREAD_ACTIONS))
-    const repeated = constraints
-      .slice(i + 1)
-      .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable)
-    if (repeated)
+    if (last.get(spreadKey(constraint)) !== i)
       errors.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), `{${topologyKey}, ${whenUnsatisfiable}}`))
     checkSpreadOptions(constraint, at, errors)
     validateMatchLabelKeys(constraint, at, errors)
     validateSelector(constraint.labelSelector, at.child('labelSelector'), errors)
   })
 }
+
+const spreadKey = ({ topologyKey, whenUnsatisfiable }: TopologySpreadConstraint) =>
+  JSON.stringify([topologyKey, whenUnsatisfiable])
 
 function checkSpreadOptions(constraint: TopologySpreadConstraint, path: FieldPath, errors: FieldError[]): void {
   const { minDomains, whenUnsatisfiable } = constraint

@@ -4,6 +4,7 @@ import { duplicate, type FieldError, forbidden, invalid } from '../../../meta/fi
 import { FieldPath } from '../../../meta/field-path.ts'
 import { isIpAddress } from '../../../meta/ip-validation.ts'
 import { isDns1123Subdomain, isQualifiedName } from '../../../meta/names.ts'
+import { seenBefore } from '../../../meta/seen-before.ts'
 import { validateAnnotationUpdate } from './annotations-validation.ts'
 import { refuse, refuseField } from './pod-check.ts'
 
@@ -27,13 +28,14 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldError[] {
   checkTransitions(pod, old, errors)
   checkAddresses('podIPs', status.podIP, status.podIPs, old.status?.podIPs, errors)
   checkAddresses('hostIPs', status.hostIP, status.hostIPs, old.status?.hostIPs, errors)
+  const claims = new Set(spec?.resourceClaims?.map((claim) => claim.name))
+  const isRepeated = seenBefore<string>()
   status.resourceClaimStatuses?.forEach((claim, i) => {
     const at = STATUS.child('resourceClaimStatuses').index(i)
     const { name = '' } = claim
-    if (!spec?.resourceClaims?.some((each) => each.name === name))
+    if (!claims.has(name))
       errors.push(invalid(at.child('name'), name, 'must match the name of an entry in `spec.resourceClaims`'))
-    if (status.resourceClaimStatuses!.findIndex((each) => each.name === name) < i)
-      errors.push(duplicate(at.child('name'), name))
+    if (isRepeated(name)) errors.push(duplicate(at.child('name'), name))
     const claimName = claim.resourceClaimName
     if (claimName !== undefined) refuseField(errors, at, 'resourceClaimName', claimName, isDns1123Subdomain(claimName))
   })
@@ -62,21 +64,30 @@ function checkNominatedNode(pod: Pod, old: Pod, errors: FieldError[]): void {
 function checkTransitions(pod: Pod, old: Pod, errors: FieldError[]): void {
   const policy = old.spec?.restartPolicy
   if (policy === 'Always') return
+  const containers = [firstByName(old.spec?.containers), firstByName(old.spec?.initContainers)] as const
   const mayRestart = (status: ContainerStatus, init: boolean) => {
-    const container = (init ? old.spec?.initContainers : old.spec?.containers)?.find((c) => c.name === status.name)
+    const container = containers[init ? 1 : 0].get(status.name)?.item
     if (container?.restartPolicy !== undefined || container?.restartPolicyRules?.length) return true
     return policy === 'OnFailure' && status.state?.terminated?.exitCode !== 0
   }
   const check = (field: 'containerStatuses' | 'initContainerStatuses', init: boolean) => {
+    const now = firstByName(pod.status?.[field])
     for (const before of old.status?.[field] ?? []) {
       if (!before.state?.terminated || mayRestart(before, init)) continue
-      const index = pod.status?.[field]?.findIndex((after) => after.name === before.name) ?? -1
-      if (index >= 0 && !pod.status![field]![index]!.state?.terminated)
-        errors.push(forbidden(STATUS.child(field).index(index).child('state'), NO_RETURN))
+      const after = now.get(before.name)
+      if (after && !after.item.state?.terminated)
+        errors.push(forbidden(STATUS.child(field).index(after.index).child('state'), NO_RETURN))
     }
   }
   check('containerStatuses', false)
   check('initContainerStatuses', true)
+}
+
+/** The first item of each name, and where it stands. */
+function firstByName<T extends { name: string }>(items: readonly T[] = []): Map<string, { item: T; index: number }> {
+  const found = new Map<string, { item: T; index: number }>()
+  for (const [index, item] of items.entries()) if (!found.has(item.name)) found.set(item.name, { item, index })
+  return found
 }
 
 function checkAddresses(

@@ -77,9 +77,10 @@ function initProgress(pod: Pod): InitProgress {
     restarts: new Restarts(),
     sidecarRestarts: new Restarts(),
   }
+  const byName = new Map(containers.map((container) => [container.name, container]))
   const statuses = pod.status?.initContainerStatuses ?? []
   for (const [i, status] of statuses.entries()) {
-    const sidecar = isSidecar(containers.find((container) => container.name === status.name))
+    const sidecar = isSidecar(byName.get(status.name))
     progress.restarts.addStatus(status)
     if (sidecar) progress.sidecarRestarts.addStatus(status)
     if (status.state?.terminated?.exitCode === 0) continue

@@ -72,18 +72,20 @@ function checkDeadline(spec: PodSpec, old: PodSpec, errors: FieldError[]): boole
 
 function checkTolerations(tolerations: readonly Toleration[], old: readonly Toleration[], errors: FieldError[]): void {
   if (tolerations === old) return
-  const kept = old.every((before) =>
-    tolerations.some((after) => deepEqual({ ...before, tolerationSeconds: after.tolerationSeconds }, after)),
-  )
-  if (!kept)
+  const now = new Set(tolerations.map(fixedPart))
+  if (!old.every((toleration) => now.has(fixedPart(toleration))))
     errors.push(
       forbidden(SPEC.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds'),
     )
 }
 
+/** All of a toleration but what may change. */
+const fixedPart = ({ key, operator, value, effect }: Toleration) => JSON.stringify([key, operator, value, effect])
+
 function checkSchedulingGates(spec: PodSpec, old: PodSpec, errors: FieldError[]): void {
+  const known = new Set(old.schedulingGates?.map((gate) => gate.name))
   spec.schedulingGates?.forEach((gate, i) => {
-    if (old.schedulingGates?.some((before) => before.name === gate.name)) return
+    if (known.has(gate.name)) return
     errors.push(
       forbidden(
         SPEC.child('schedulingGates').index(i).child('name'),

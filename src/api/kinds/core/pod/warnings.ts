@@ -1,5 +1,6 @@
 import type { Container, ContainerPort, Pod, PodSpec, PodTemplateSpec } from '../../../generated/core-v1.ts'
 import type { ObjectMeta } from '../../../meta/object.ts'
+import { seenBefore } from '../../../meta/seen-before.ts'
 import { LABEL } from '../../../meta/well-known.ts'
 
 const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
@@ -84,15 +85,15 @@ function annotationWarnings(metadata: ObjectMeta | undefined, path: string, warn
 }
 
 function nameWarnings(spec: PodSpec, path: string, warnings: string[]): void {
-  spec.hostAliases?.forEach((alias, i, all) => {
-    if (all.findIndex((other) => other.ip === alias.ip) < i)
-      warnings.push(`${path}.hostAliases[${i}].ip: duplicate ip "${alias.ip}"`)
+  const isIpRepeated = seenBefore<string | undefined>()
+  spec.hostAliases?.forEach((alias, i) => {
+    if (isIpRepeated(alias.ip)) warnings.push(`${path}.hostAliases[${i}].ip: duplicate ip "${alias.ip}"`)
   })
-  spec.imagePullSecrets?.forEach((secret, i, all) => {
+  const isNameRepeated = seenBefore<string>()
+  spec.imagePullSecrets?.forEach((secret, i) => {
     const at = `${path}.imagePullSecrets[${i}].name`
     if (!secret.name) warnings.push(`${at}: invalid empty name ""`)
-    else if (all.findIndex((other) => other.name === secret.name) < i)
-      warnings.push(`${at}: duplicate name "${secret.name}"`)
+    else if (isNameRepeated(secret.name)) warnings.push(`${at}: duplicate name "${secret.name}"`)
   })
 }
 
@@ -124,6 +125,9 @@ function envWarnings(container: Container, path: string, warnings: string[]): vo
   })
 }
 
+/** How many ports of one number a port is compared with: a client sees the first few warnings only. */
+const COMPARED_PORTS = 10
+
 function portWarnings(spec: PodSpec, path: string, warnings: string[]): void {
   const byPort = new Map<string, { at: string; port: ContainerPort }[]>()
   const byName = new Map<string, string>()
@@ -138,7 +142,7 @@ function portWarnings(spec: PodSpec, path: string, warnings: string[]): void {
           const text = portOverlap(port, other.port)
           if (text) warnings.push(`${at}: ${text} port definition with ${other.at}`)
         }
-        byPort.set(key, [...others, { at, port }])
+        if (others.length < COMPARED_PORTS) byPort.set(key, [...others, { at, port }])
         const first = port.name && byName.get(port.name)
         if (first)
           names.push(

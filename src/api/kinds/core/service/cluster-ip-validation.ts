@@ -3,6 +3,7 @@ import type { Service, ServiceSpec } from '../../../generated/core-v1.ts'
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../../meta/field-error.ts'
 import { FieldPath } from '../../../meta/field-path.ts'
 import { validateIP } from '../../../meta/ip-validation.ts'
+import { seenBefore } from '../../../meta/seen-before.ts'
 import { CLUSTER_IP_NONE, isEmpty, isHeadless, needsClusterIP, specOf } from './service-type.ts'
 
 const SPEC = FieldPath.root('spec')
@@ -37,10 +38,11 @@ function validateFirst(errors: FieldError[], spec: Readonly<ServiceSpec>, ips: r
 }
 
 function validateFamilies(errors: FieldError[], families: readonly string[]): void {
+  const isRepeated = seenBefore<string>()
   for (let i = 0; i < families.length; i++) {
     const family = families[i]!
     if (!FAMILIES.includes(family as 'IPv4')) errors.push(notSupported(IP_FAMILIES.index(i), family, FAMILIES))
-    if (families.indexOf(family) < i) errors.push(duplicate(IP_FAMILIES.index(i), family))
+    if (isRepeated(family)) errors.push(duplicate(IP_FAMILIES.index(i), family))
   }
 }
 

@@ -98,4 +98,7 @@ function dropIfSame(spec: ServiceSpec, before: Readonly<ServiceSpec>, field: key
   if (spec[field] === before[field]) delete spec[field]
 }
 
-const isSubset = (part: readonly number[], whole: readonly number[]) => part.every((item) => whole.includes(item))
+function isSubset(part: readonly number[], whole: readonly number[]): boolean {
+  const known = new Set(whole)
+  return part.every((item) => known.has(item))
+}
