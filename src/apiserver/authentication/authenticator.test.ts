@@ -20,7 +20,11 @@ describe('a client certificate', () => {
   let now = NOW
   const authenticator = authenticatorOf({
     clock: { now: () => now },
-    tokens: [{ authenticate: (token) => (token === 'good' ? { user: { name: 'bob', groups: [] } } : undefined) }],
+    tokens: [
+      {
+        authenticate: (token) => (token === 'good' ? { user: { name: 'bob', groups: [] }, audiences: [] } : undefined),
+      },
+    ],
     serverAudiences: [],
     anonymous: () => true,
   })
