@@ -365,6 +365,7 @@ export class Http2Connection {
 
   /** Called every LOOK_MS: ends a connection that is not used, and streams that do not get on. */
   look(): void {
+    if (this.#isOver) return
     for (const stream of [...this.#streams.values()]) stream.look()
     const verdict = this.#watch.look({
       streams: this.#streams.size,

@@ -10,6 +10,8 @@ import type { Http2Stream } from './stream.ts'
 export interface TestServer extends AsyncDisposable {
   readonly port: number
   readonly connections: Socket[]
+  /** The server's side of each of them. */
+  readonly served: Http2Connection[]
   /** Somebody else's client. */
   client(options?: ClientSessionOptions): ClientHttp2Session
   /** For whoever writes frames by hand. */
@@ -18,10 +20,11 @@ export interface TestServer extends AsyncDisposable {
 
 export async function serve(onRequest: (stream: Http2Stream) => void): Promise<TestServer> {
   const connections: Socket[] = []
+  const served: Http2Connection[] = []
   const server = createServer((socket) => {
     connections.push(socket)
     socket.on('error', () => {})
-    new Http2Connection(socket as TLSSocket, systemClock, onRequest)
+    served.push(new Http2Connection(socket as TLSSocket, systemClock, onRequest))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -31,6 +34,7 @@ export async function serve(onRequest: (stream: Http2Stream) => void): Promise<T
   return {
     port,
     connections,
+    served,
     client(options) {
       const session = connectHttp2(`http://127.0.0.1:${port}`, options)
       session.on('error', () => {})

@@ -6,6 +6,7 @@ export interface Outgoing {
   /** `done` is called when the chunk is on its way. */
   write(chunk: Buffer, done?: (error?: Error | null) => void): unknown
   end(): unknown
+  destroy(): unknown
   cork(): void
   uncork(): void
   once(event: 'close', listener: () => void): unknown

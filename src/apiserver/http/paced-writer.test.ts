@@ -150,4 +150,14 @@ describe('writeLarge', () => {
     expect(client.ended).toBe(true)
     expect(client.sizes).toEqual([PIECE_BYTES, PIECE_BYTES, PIECE_BYTES])
   })
+
+  it('cuts off a client that takes nothing for a minute', async () => {
+    const { client, clock } = await begin()
+    clock.advance(1000)
+    await client.read()
+    clock.advance(60_999)
+    expect(client.destroyed).toBe(false)
+    clock.advance(1)
+    expect(client.destroyed).toBe(true)
+  })
 })
