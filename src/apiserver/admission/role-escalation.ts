@@ -46,8 +46,14 @@ async function checkRole(context: EscalationContext, request: AdmissionRequest):
   const isSame =
     old && deepEqual(role.rules ?? [], old.rules ?? []) && deepEqual(role.aggregationRule, old.aggregationRule)
   if (isSame || (await mayDo(context, request, 'escalate', request.kind.plural, request.name))) return
-  const wanted = role.aggregationRule || old?.aggregationRule ? EVERYTHING : (role.rules ?? [])
-  mustHold(context, request, wanted)
+  if (role.aggregationRule || old?.aggregationRule) mustHoldEverything(context, request)
+  else mustHold(context, request, role.rules ?? [])
+}
+
+function mustHoldEverything({ index }: EscalationContext, { user, kind, namespace, name }: AdmissionRequest): void {
+  if (uncovered(rulesHeld(index, user, namespace), EVERYTHING).length === 0) return
+  const message = 'must have cluster-admin privileges to use the aggregationRule'
+  throw forbiddenAccess({ group: kind.group, resource: kind.plural }, name, message)
 }
 
 async function checkBinding(context: EscalationContext, request: AdmissionRequest): Promise<void> {
