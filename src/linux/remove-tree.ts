@@ -3,8 +3,9 @@ import { chmod, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { entryOf, O_FOLDER, type Opened, openBeneath, openFolder } from './beneath.ts'
 
-/** How often a folder is read again, because something was added to it. */
-const ROUNDS = 10
+/** How often in all something is looked at again, because it has changed meanwhile. */
+const MOST_RETRIES = 1000
+const CHANGED = new Set(['ENOTEMPTY', 'ENOTDIR', 'ELOOP'])
 const AT_ONCE = 16
 /** Each level holds a descriptor: what is deeper is moved to the top first. */
 const DEEPEST = 64
@@ -30,25 +31,30 @@ class Removal {
   #top: Opened | undefined
   readonly #moved: Buffer[] = []
   #moves = 0
+  #retries = 0
 
   constructor(place: string) {
     this.#place = place
   }
 
   async remove(parent: number, name: Buffer, depth = 0): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#removeAsItIs(parent, name, depth)
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return
+        if (!CHANGED.has(codeOf(error) ?? '') || ++this.#retries > MOST_RETRIES) throw this.#explained(error)
+      }
+    }
+  }
+
+  async #removeAsItIs(parent: number, name: Buffer, depth: number): Promise<void> {
     const entry = entryOf(parent, name)
     if (await this.#unlink(entry)) return
     using folder = await this.#enter(parent, name)
     if (depth === 0) this.#top = folder
-    for (let round = 1; ; round++) {
-      await this.#clear(folder, depth)
-      try {
-        return await rmdir(entry)
-      } catch (error) {
-        if (codeOf(error) === 'ENOENT') return
-        if (codeOf(error) !== 'ENOTEMPTY' || round === ROUNDS) throw this.#explained(error)
-      }
-    }
+    await this.#clear(folder, depth)
+    await rmdir(entry)
   }
 
   async #clear(folder: Opened, depth: number): Promise<void> {
@@ -60,18 +66,11 @@ class Removal {
           if (!(await this.#unlink(entryOf(folder.descriptor, name)))) folders.push(name)
         }),
       )
-    for (const name of folders) await this.#removeInner(folder, name, depth + 1)
-    if (depth > 0) return
-    for (let name = this.#moved.pop(); name; name = this.#moved.pop()) await this.#removeInner(folder, name, 1)
-  }
-
-  async #removeInner(folder: Opened, name: Buffer, depth: number): Promise<void> {
-    try {
-      if (depth < DEEPEST) await this.remove(folder.descriptor, name, depth)
+    for (const name of folders)
+      if (depth < DEEPEST) await this.remove(folder.descriptor, name, depth + 1)
       else await this.#moveToTop(folder, name)
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error
-    }
+    if (depth > 0) return
+    for (let name = this.#moved.pop(); name; name = this.#moved.pop()) await this.remove(folder.descriptor, name, 1)
   }
 
   async #moveToTop(folder: Opened, name: Buffer): Promise<void> {
@@ -85,7 +84,7 @@ class Removal {
         return
       } catch (error) {
         // A file of that name is there already.
-        if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw this.#explained(error)
+        if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error
       }
     }
   }
@@ -98,14 +97,12 @@ class Removal {
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return true
       if (codeOf(error) === 'EISDIR') return false
-      throw this.#explained(error)
+      throw error
     }
   }
 
   async #enter(parent: number, name: Buffer): Promise<Opened> {
-    const folder = await openBeneath(parent, name, { flags: O_FOLDER, refuseMounts: true }).catch((error) => {
-      throw this.#explained(error)
-    })
+    const folder = await openBeneath(parent, name, { flags: O_FOLDER, refuseMounts: true })
     // Its owner may have forbidden it to everyone, which only root can ignore; if it is not ours, the next step fails.
     if (process.geteuid?.() !== 0) await chmod(folder.path, 0o700).catch(() => {})
     return folder
