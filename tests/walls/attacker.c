@@ -63,7 +63,7 @@ struct probe { const char *name; long (*run)(void); };
 static const char *own_folder(void) { static char name[] = "/tmp/walls-XXXXXX"; return mkdtemp(name); }
 
 static long probe_mount(void) { return mount("none", own_folder(), "tmpfs", 0, 0); }
-static long probe_umount(void) { return umount2("/proc/kcore", MNT_DETACH); }
+static long probe_umount(void) { return umount2("/etc/hosts", MNT_DETACH); }
 static long probe_remount(void) { return mount(0, "/proc/sys", 0, MS_REMOUNT | MS_BIND, 0); }
 static long probe_pivot_root(void) { return syscall(SYS_pivot_root, ".", "."); }
 static long probe_unshare_user(void) { return unshare(CLONE_NEWUSER); }
@@ -90,7 +90,6 @@ static long probe_add_key(void) { return syscall(SYS_add_key, "user", "walls", "
 static long probe_request_key(void) { return syscall(SYS_request_key, "user", "no-such-key", 0, 0); }
 static long probe_personality(void) { return syscall(SYS_personality, 0x0040000); }
 static long probe_fanotify(void) { return syscall(SYS_fanotify_init, 0, 0); }
-static long probe_move_pages(void) { return syscall(SYS_move_pages, 0, 0, 0, 0, 0, 0); }
 static long probe_quotactl(void) { return syscall(SYS_quotactl, 0x80000100, "/no/such/device", 0, 0); }
 static long probe_vsock(void) { return socket(40, SOCK_STREAM, 0); }
 static long probe_raw_netlink(void) { int fd = socket(AF_NETLINK, SOCK_RAW, 12); char m[20] = { 20, 0, 0, 0, 0, 10, 1, 4 }; if (fd < 0) return fd;
@@ -129,7 +128,7 @@ static const struct probe probes[] = {
   P(mount), P(umount), P(remount), P(pivot_root), P(unshare_user), P(unshare_mount), P(unshare_cgroup), P(setns), P(fsopen),
   P(open_tree), P(move_mount), P(mount_setattr), P(init_module), P(finit_module), P(delete_module), P(reboot), P(acct),
   P(swapon), P(syslog), P(sethostname), P(kexec), P(io_uring), P(userfaultfd), P(keyctl), P(add_key), P(request_key),
-  P(personality), P(fanotify), P(move_pages), P(quotactl), P(vsock), P(raw_netlink), P(bpf), P(perf), P(clone3),
+  P(personality), P(fanotify), P(quotactl), P(vsock), P(raw_netlink), P(bpf), P(perf), P(clone3),
   P(clone_user), P(open_by_handle), P(pidfd_getfd),
 #undef P
 };
@@ -275,6 +274,16 @@ static void memory(const char *pid) {
   call("kill", kill(number, 0));
 }
 
+/* Whether a program with the setuid bit or capabilities of its own has them. */
+static void privileges(void) {
+  char line[128];
+  FILE *status = fopen("/proc/self/status", "r");
+  if (geteuid() == 0) escaped("it runs as root");
+  while (status && fgets(line, sizeof line, status))
+    if (!strncmp(line, "CapEff:", 7) && strtoull(line + 7, 0, 16)) escaped("it has capabilities: %s", line);
+  conclude("no rights");
+}
+
 /* ---- races ---- */
 
 static void exchange(const char *a, const char *b) { syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 2); }
@@ -395,6 +404,7 @@ int main(int count, char **args) {
   else if (!strcmp(command, "watch")) watch(atol(args[2]), args[3]);
   else if (!strcmp(command, "descriptors")) descriptors(args[2]);
   else if (!strcmp(command, "memory")) memory(args[2]);
+  else if (!strcmp(command, "privileges")) privileges();
   else if (!strcmp(command, "cycle")) cycle(args[2], atoi(args[3]));
   else if (!strcmp(command, "abstract-sockets")) abstract_sockets();
   else if (!strcmp(command, "loopback-frame")) loopback_frame(args[2], args[3], atoi(args[4]));

@@ -31,7 +31,7 @@ export interface ScriptAttempt extends Row {
 export interface ContainerAttempt extends Row {
   /** Where it says nothing: the image below or the base image, and a command that says "held". */
   container(goal: Goal): Partial<Container>
-  /** By the names that the container's volumeMounts use. */
+  /** By the names that the container's volumeMounts use. A volume that is an image is the row's own image. */
   readonly volumes?: Readonly<Record<string, Omit<Volume, 'name'>>>
   /** A script that runs before in another container. It finds each volume at $V-NAME. */
   readonly prepare?: string

@@ -12,10 +12,12 @@ export interface Cell {
 
 export type CellName =
   | 'default'
+  | 'filtered'
   | 'plain-user'
   | 'no-new-privileges'
   | 'sys-admin'
   | 'shared-processes'
+  | 'tracer'
   | 'host-network'
   | 'volumes'
   | 'host-image'
@@ -25,6 +27,7 @@ const MOUNTED = ['disk', 'memory', 'config', 'secret', 'projected'] as const
 
 export const CELLS: Readonly<Record<CellName, Cell>> = {
   default: {},
+  filtered: { container: { securityContext: { seccompProfile: { type: 'RuntimeDefault' } } } },
   'plain-user': { container: { securityContext: { runAsUser: 1000, runAsGroup: 1000 } } },
   'no-new-privileges': {
     container: { securityContext: { runAsUser: 1000, allowPrivilegeEscalation: false } },
@@ -41,6 +44,10 @@ export const CELLS: Readonly<Record<CellName, Cell>> = {
         securityContext: { runAsUser: 2000, runAsGroup: 2000 },
       },
     ],
+  },
+  tracer: {
+    spec: { shareProcessNamespace: true },
+    container: { securityContext: { capabilities: { add: ['SYS_PTRACE'] } } },
   },
   'host-network': { spec: { hostNetwork: true } },
   volumes: {
@@ -64,6 +71,11 @@ export const CELLS: Readonly<Record<CellName, Cell>> = {
 /** Objects that cells refer to. */
 export const CELL_OBJECTS = [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'walls' }, data: { file: 'unchanged' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'walls-baseline', labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
+  },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'walls' }, stringData: { file: 'unchanged' } },
 ]
 

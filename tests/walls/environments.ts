@@ -1,5 +1,4 @@
 /** The clusters that attempts are made on: pods of root's own runtime, of a plain user, and of containerd. */
-import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Pod } from '../../src/api/generated/core-v1.ts'
@@ -40,6 +39,8 @@ export class Environment implements AsyncDisposable {
       environment.#isUp = true
       const ran = await environment.sampan('up', '--detach', ...environment.#kubeconfig, ...FLAGS[name])
       if (ran.code !== 0) throw new Error(`sampan up: ${ran.stdout}\n${ran.stderr}\n${environment.machine.logs()}`)
+      await environment.ask('wait', '--for=create', 'node/node-1', '--timeout=60s')
+      await environment.ask('wait', '--for=condition=Ready', 'node/node-1', '--timeout=60s')
       environment.canaries.guard()
       return environment
     } catch (error) {
@@ -130,10 +131,4 @@ export class Environment implements AsyncDisposable {
       await this.machine[Symbol.asyncDispose]()
     }
   }
-}
-
-/** Has the program that makes the attempts; musl-gcc makes it small and without libraries. */
-export function compileAttacker(to: string): void {
-  const source = path.join(import.meta.dirname, 'attacker.c')
-  execFileSync('musl-gcc', ['-static', '-Os', '-s', '-Wall', '-Wextra', '-Wno-format-truncation', '-o', to, source])
 }

@@ -1,11 +1,12 @@
 /** The base image of all attempts, and hostile ones on top of it, loaded with `sampan image load`. */
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeBusyboxRoot } from '../container-runtime/busybox-image.ts'
 import { buildImage, tarOf } from '../tools/build-image.ts'
 import type { HostileImage } from './attempt.ts'
-import { compileAttacker, type Environment } from './environments.ts'
+import type { Environment } from './environments.ts'
 
 export const BASE_IMAGE = 'walls.test/base:1'
 export const hostileName = (row: number) => `walls.test/hostile-${row}:1`
@@ -43,7 +44,7 @@ function baseLayer(folder: string): Buffer {
   const root = path.join(folder, 'base')
   mkdirSync(root)
   makeBusyboxRoot(root)
-  compileAttacker(path.join(root, 'bin', 'attacker'))
+  writeFileSync(path.join(root, 'bin', 'attacker'), attackerProgram(), { mode: 0o755 })
   return tarOf(root)
 }
 
@@ -58,4 +59,21 @@ function writeLayout(to: string, base: Buffer, images: readonly (readonly [strin
     manifests.push(...written.manifests)
   }
   writeFileSync(index, JSON.stringify({ schemaVersion: 2, manifests }))
+}
+
+let program: Buffer | undefined
+
+/** attacker.c; musl makes it small and without libraries. */
+export function attackerProgram(): Buffer {
+  if (program) return program
+  const folder = mkdtempSync(path.join(tmpdir(), 'sampan-attacker-'))
+  const file = path.join(folder, 'attacker')
+  const source = path.join(import.meta.dirname, 'attacker.c')
+  try {
+    execFileSync('musl-gcc', ['-static', '-Os', '-s', '-Wall', '-Wextra', '-Wno-format-truncation', '-o', file, source])
+    program = readFileSync(file)
+    return program
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }

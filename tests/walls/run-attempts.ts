@@ -110,7 +110,10 @@ function containerPods(goal: Goal, placed: readonly Placed[]) {
   }
   return [...byPod].map(([name, rows]) => {
     const volumes = rows.flatMap(({ row, i }) =>
-      Object.entries(row.volumes ?? {}).map(([volume, source]) => ({ ...(source as object), name: volumeName(i, volume) })),
+      Object.entries(row.volumes ?? {}).map(([volume, source]) => ({
+        ...(source.image ? { image: { reference: hostileName(i) } } : (source as object)),
+        name: volumeName(i, volume),
+      })),
     )
     return pod(name, {
       initContainers: preparations(goal, rows),
@@ -180,6 +183,7 @@ function containerText(
   const { waiting, terminated } = status?.state ?? {}
   const log = environment.log(name, nameOf(i))
   const end = JSON.stringify(status?.state ?? pods.get(name)?.status ?? 'no pod')
+  if (terminated?.reason === 'OOMKilled' || pods.get(name)?.status?.reason === 'Evicted') return `${log}\nheld ${end}`
   if (terminated?.startedAt && terminated.reason !== 'StartError' && terminated.reason !== 'ContainerCannotRun')
     return row.ends === 'refused' ? `${log}\nESCAPED it ran: ${end}` : `${log}\n${end}`
   if (!waiting && !terminated) return `${log}\n${end}`

@@ -1,5 +1,25 @@
 /** Every row of the suite, by theme. */
 import type { Attempt } from '../attempt.ts'
+import { devices } from './devices.ts'
+import { fields } from './fields.ts'
+import { imageConfigs } from './image-configs.ts'
+import { imageLayers } from './image-layers.ts'
+import { imageRoots } from './image-roots.ts'
+import { kernelFiles } from './kernel-files.ts'
+import { network } from './network.ts'
+import { resources } from './resources.ts'
 import { systemCalls } from './system-calls.ts'
+import { volumes } from './volumes.ts'
 
-export const ATTEMPTS: readonly Attempt[] = [...systemCalls]
+export const ATTEMPTS: readonly Attempt[] = [
+  ...systemCalls,
+  ...kernelFiles,
+  ...devices,
+  ...imageLayers,
+  ...imageRoots,
+  ...imageConfigs,
+  ...volumes,
+  ...resources,
+  ...fields,
+  ...network,
+]

@@ -33,21 +33,32 @@ const PROBES: Readonly<Record<string, string>> = {
   keyctl: 'keys of others: CVE-2016-0728',
   add_key: 'keys of others',
   request_key: 'keys of others',
-  io_uring: 'denied by containerd since 2023',
+  io_uring: 'CVE-2022-29582 and others: container runtimes deny it since 2023',
   personality: 'no address randomization',
   fanotify: 'events of all files',
-  move_pages: 'containerd denies it',
   quotactl: 'quotas of the disk',
   vsock: 'the host of a virtual machine',
   raw_netlink: "the node's packet filter",
 }
 
-/** Reached by any process in a privileged pod, so that the probe proves itself there. */
-const REFUSED_EVEN_THERE = new Set(['syslog', 'swapon'])
+const CELLS_OF_PROBES = [
+  { cell: 'default', where: 'a pod without a security context' },
+  { cell: 'filtered', where: 'a pod with the profile RuntimeDefault' },
+] as const
 
-export const systemCalls: readonly ScriptAttempt[] = Object.entries(PROBES).map(([probe, idea]) => ({
-  name: `the system call of the probe ${probe} is refused`,
-  idea,
-  script: `attacker probe ${probe}`,
-  ...(!REFUSED_EVEN_THERE.has(probe) && { worksPrivileged: true as const }),
-}))
+/** Debian's containerd is older than the ban. */
+const ON: Readonly<Record<string, ScriptAttempt['on']>> = { io_uring: ['builtin', 'rootless'] }
+
+/** Refused to everyone by some kernels. */
+const REFUSED_EVEN_PRIVILEGED = new Set(['syslog', 'swapon'])
+
+export const systemCalls: readonly ScriptAttempt[] = CELLS_OF_PROBES.flatMap(({ cell, where }) =>
+  Object.entries(PROBES).map(([probe, idea]) => ({
+    name: `${where} cannot ${probe.replaceAll('_', ' ')}`,
+    idea,
+    cell,
+    script: `attacker probe ${probe}`,
+    ...(ON[probe] && { on: ON[probe] }),
+    ...(cell === 'default' && !REFUSED_EVEN_PRIVILEGED.has(probe) && { worksPrivileged: true as const }),
+  })),
+)
