@@ -38,8 +38,8 @@ export interface ContainerAttempt extends Row {
   readonly image?: (goal: Goal) => HostileImage
   /** Further fields of the pod, which it then has for itself. */
   readonly spec?: Partial<PodSpec>
-  /** What has to become of the container: `ran`, `refused`, or either without it. */
-  readonly ends?: 'ran' | 'refused'
+  /** What has to become of the container: `ran`, `refused`, or either without it. `anyhow` if it says nothing itself. */
+  readonly ends?: 'ran' | 'refused' | 'anyhow'
 }
 
 /** An object that the API server must refuse. */

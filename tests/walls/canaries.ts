@@ -65,14 +65,14 @@ export class Canaries implements Goal, Disposable {
       chmodSync(path.join(this.folder, name), mode)
       chownSync(path.join(this.folder, name), owner, owner)
     }
-    const file = (name: string, mode: number, text: string) => {
+    const file = (name: string, mode: number, text: string | Buffer) => {
       writeFileSync(path.join(this.folder, name), text)
       own(name, mode)
     }
     for (const name of ['etc', 'open', 'empty']) mkdirSync(path.join(this.folder, name))
     file('secret', 0o600, `${this.secret}\n`)
     file('writable', 0o666, 'unchanged\n')
-    file('program', 0o755, '#!/bin/sh\necho unchanged\n')
+    file('busybox', 0o755, readFileSync('/bin/busybox'))
     file('open/kept', 0o666, 'unchanged\n')
     file('etc/passwd', 0o644, 'hostuser:x:0:0::/:/bin/sh\n')
     for (const name of ['etc', 'empty']) own(name, 0o755)

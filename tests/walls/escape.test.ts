@@ -1,5 +1,5 @@
 /** Hostile pods and images on every kind of node: none gets out, and nothing on the host changes. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asRoot } from '../linux/as-root.ts'
@@ -27,7 +27,6 @@ asRoot('nothing gets out of a pod', () => {
       environment = await Environment.up(name)
       loopback = await LoopbackServers.start(environment)
       texts = await runAttempts(environment, rows)
-      if (process.env.WALLS_DUMP) writeFileSync(`${process.env.WALLS_DUMP}-${name}.txt`, [...texts].map(([row, text]) => `### ${row.name}\n${text}`).join('\n'))
     }, 240_000)
     afterAll(async () => {
       loopback?.[Symbol.dispose]()
@@ -40,7 +39,7 @@ asRoot('nothing gets out of a pod', () => {
     }
     for (const row of rows)
       test(`${row.name} (${row.idea})`, async () => {
-        expect(escapesIn(await textOf(row), environment.canaries.secrets)).toEqual([])
+        expect(escapesIn(await textOf(row), environment.canaries.secrets).join('\n')).toBe('')
       })
 
     const proven = name === 'builtin' ? rows.filter(isScript).filter(({ worksPrivileged }) => worksPrivileged) : []

@@ -185,7 +185,7 @@ function containerText(
   const end = JSON.stringify(status?.state ?? pods.get(name)?.status ?? 'no pod')
   if (terminated?.reason === 'OOMKilled' || pods.get(name)?.status?.reason === 'Evicted') return `${log}\nheld ${end}`
   if (terminated?.startedAt && terminated.reason !== 'StartError' && terminated.reason !== 'ContainerCannotRun')
-    return row.ends === 'refused' ? `${log}\nESCAPED it ran: ${end}` : `${log}\n${end}`
+    return `${log}\n${{ refused: 'ESCAPED it ran: ', anyhow: 'held ', ran: '' }[row.ends ?? 'ran']}${end}`
   if (!waiting && !terminated) return `${log}\n${end}`
   if (waiting && !REFUSED.test(waiting.reason ?? '')) return `${log}\n${end}`
   return row.ends === 'ran' ? `${log}\nit was refused: ${end}` : `${log}\nheld refused: ${end}`

@@ -24,7 +24,7 @@ const commands = [...EVERYWHERE, ...OURS].map(
     name: `a command behind descriptor ${fd} is not one of the host`,
     idea: 'CVE-2024-21626, CVE-2019-5736',
     ...on(fd),
-    container: ({ folder }) => ({ command: [`/proc/self/fd/${fd}/${UP}${folder}/program`] }),
+    container: ({ folder }) => ({ command: [`/proc/self/fd/${fd}/${UP}${folder}/busybox`, 'echo', 'ESCAPED the host has this program'] }),
     ends: 'refused',
   }),
 )
@@ -66,7 +66,7 @@ const users = ROOT_BY_ANOTHER_NAME.map(
 const ENVIRONMENT = (folder: string) => [
   ...['LD_DEBUG=all', `LD_DEBUG_OUTPUT=${folder}/open/ld-debug`, `LD_LIBRARY_PATH=${folder}/open`],
   ...[`NODE_V8_COVERAGE=${folder}/open/coverage`, `NODE_OPTIONS=--report-dir=${folder}/open --report-on-signal`],
-  ...[`GODEBUG=gctrace=1`, `BASH_ENV=${folder}/program`, `ENV=${folder}/program`],
+  ...['GODEBUG=gctrace=1', `BASH_ENV=${folder}/open/kept`, `ENV=${folder}/open/kept`],
 ]
 
 export const imageConfigs: readonly ContainerAttempt[] = [

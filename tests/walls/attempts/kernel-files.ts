@@ -91,7 +91,6 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     name: 'a pod cannot be spared when memory ends',
     idea: 'the node dies in its place',
     script: '(echo -1000 > /proc/self/oom_score_adj) 2>/dev/null && echo ESCAPED; echo held',
-    worksPrivileged: true,
   },
   {
     name: 'a pod does not see processes of the node',
@@ -104,7 +103,7 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     idea: 'shareProcessNamespace',
     cell: 'shared-processes',
     script:
-      'for p in /proc/[0-9]*; do grep -q "^Uid:.2000" $p/status 2>/dev/null && attacker memory ${p#/proc/} && cat $p/root/etc/passwd; done; echo done',
+      'until pid=$(grep -l "^Uid:.2000" /proc/[0-9]*/status 2>/dev/null | head -1 | cut -d/ -f3) && [ -n "$pid" ]; do sleep 0.2; done; attacker memory $pid; cat /proc/$pid/root/etc/passwd && echo ESCAPED its files',
   },
   {
     name: 'a container that shares processes does not get at the host through the first of them',
