@@ -63,7 +63,15 @@ export class Environment implements AsyncDisposable {
 
   /** A command of the tool, as the cluster's user. */
   sampan(...args: readonly string[]): Promise<Ran> {
-    const command = [process.execPath, this.#user?.program ?? CLI, ...args, '--name', 'test', '--data-dir', this.dataDir]
+    const command = [
+      process.execPath,
+      this.#user?.program ?? CLI,
+      ...args,
+      '--name',
+      'test',
+      '--data-dir',
+      this.dataDir,
+    ]
     const [program, ...rest] = this.#user ? this.#user.command(...command) : command
     return this.machine.run(program!, rest)
   }
@@ -115,7 +123,9 @@ export class Environment implements AsyncDisposable {
 
   /** Runs a program of the host in the network of the node. */
   onNode(program: string, ...args: readonly string[]) {
-    const { pid } = JSON.parse(readFileSync(path.join(this.dataDir, 'nodes/node-1/node.json'), 'utf8')) as { pid: number }
+    const { pid } = JSON.parse(readFileSync(path.join(this.dataDir, 'nodes/node-1/node.json'), 'utf8')) as {
+      pid: number
+    }
     return this.machine.spawn('nsenter', ['--net', '--target', String(pid), program, ...args])
   }
 

@@ -20,10 +20,7 @@ export class LoopbackServers implements Disposable {
 
   static async start(environment: Environment): Promise<LoopbackServers> {
     const args = ['-e', SERVER, environment.canaries.secret, String(LOOPBACK_PORT)]
-    const servers = [
-      environment.onNode(process.execPath, ...args),
-      environment.machine.spawn(process.execPath, args),
-    ]
+    const servers = [environment.onNode(process.execPath, ...args), environment.machine.spawn(process.execPath, args)]
     await Promise.all(servers.map(({ stdout }) => once(stdout!, 'data')))
     return new LoopbackServers(servers)
   }

@@ -143,7 +143,14 @@ export const annotations: readonly Attempt[] = [
         JSON.stringify({ ...pod, metadata: { name: 'git' }, spec: { ...pod.spec, volumes } }),
       )
       if (code !== 0) return `held ${stderr}`
-      const why = ['get', 'events', '--field-selector', 'involvedObject.name=git,type=Warning', '-o', 'jsonpath={..message}']
+      const why = [
+        'get',
+        'events',
+        '--field-selector',
+        'involvedObject.name=git,type=Warning',
+        '-o',
+        'jsonpath={..message}',
+      ]
       const message = await eventually(
         () => environment.ask(...why),
         (text) => text !== '',

@@ -8,7 +8,7 @@ import { BASE_IMAGE } from '../images.ts'
 import { LOOPBACK_PORT } from './network.ts'
 
 const UP = '../../../../../../../../../../../..'
-const EXECS = 12
+const EXECS = 6
 
 /** A pod that runs the script until it is deleted. */
 export async function withPod<T>(
@@ -32,49 +32,49 @@ export async function withPod<T>(
 const texts = ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) =>
   `${stdout}${stderr}(${code})\n`
 
-/** The first process looks at everything that enters, while commands come in. */
-const watched = (name: string, what: string, container: object, spec: object = {}): DrivenAttempt => ({
-  name: `${what} gets nothing of the processes that kubectl exec brings in`,
+const targets = new WeakMap<Environment, Promise<void>>()
+
+/** One pod that the rows below have in common; it goes with the cluster. */
+async function target(environment: Environment): Promise<void> {
+  const script = 'printf "#!/proc/self/exe\\n" > /tmp/evil; chmod 755 /tmp/evil; exec sleep 10000'
+  const main = { name: 'main', image: BASE_IMAGE, env: envOf(environment.canaries), command: shell(script) }
+  const pod = { terminationGracePeriodSeconds: 0, containers: [main] }
+  await environment.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'target' }, spec: pod })
+  await environment.until('target', ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined)
+}
+
+async function inTarget(environment: Environment, flags: readonly string[], ...command: readonly string[]) {
+  const made = targets.get(environment) ?? target(environment)
+  targets.set(environment, made)
+  await made
+  return texts(await environment.kubectl(['exec', ...flags, 'target', '--', ...command]))
+}
+
+/** Looks at everything that enters, while commands come in: also such as name the runtime's own program. */
+const watched: DrivenAttempt = {
+  name: 'a container gets nothing of the processes that kubectl exec brings in',
   idea: 'CVE-2019-5736, CVE-2016-9962: the exec process before its execve',
-  drive: (environment) =>
-    withPod(
-      environment,
-      name,
-      { command: shell(`attacker watch 6000 $SECRET_FILE; sleep 1000`), ...container },
-      async () => {
-        const calls = Array.from({ length: EXECS }, () => environment.kubectl(['exec', name, '--', 'true']))
-        await Promise.all(calls)
-        await eventually(
-          async () => environment.log(name),
-          (log) => /looked \d+ times/.test(log),
-        )
-        return environment.log(name)
-      },
-      spec,
-    ),
-})
+  async drive(environment) {
+    await inTarget(environment, [], 'true')
+    const { secretFile } = environment.canaries
+    const watch = inTarget(environment, [], 'attacker', 'watch', '4000', secretFile)
+    const commands = ['/bin/true', '/tmp/evil', '/proc/self/exe', '/proc/1/exe', '/proc/self/fd/3', '/bin/true']
+    const said = await Promise.all(commands.map((command) => inTarget(environment, [], command)))
+    return `${said.join('')}${await watch}${await inTarget(environment, [], 'echo', 'held it still works')}`
+  },
+}
 
 const descriptors = (what: string, ...flags: readonly string[]): DrivenAttempt => ({
   name: `a command of kubectl exec ${what} is born with three descriptors`,
   idea: 'CVE-2024-21626: descriptors that are left open',
-  drive: (environment) =>
-    withPod(environment, 'exec-descriptors', { command: ['sleep', '1000'] }, async () =>
-      texts(
-        await environment.kubectl([
-          ...['exec', ...flags, 'exec-descriptors', '--'],
-          ...['/bin/attacker', 'descriptors', environment.canaries.secretFile],
-        ]),
-      ),
-    ),
+  drive: (environment) => inTarget(environment, flags, '/bin/attacker', 'descriptors', environment.canaries.secretFile),
 })
 
 /** Points the working folder at one descriptor after the other. */
 const MOVING_FOLDER = 'while :; do for i in $(seq 3 40); do ln -sfn /proc/self/fd/$i /w; done; done'
 
 export const exec: readonly Attempt[] = [
-  watched('exec-watched', 'a container', {}),
-  watched('exec-traced', 'a container with SYS_PTRACE', { securityContext: { capabilities: { add: ['SYS_PTRACE'] } } }),
-  watched('exec-shared', 'a pod with shared processes', {}, { shareProcessNamespace: true }),
+  watched,
   descriptors('without a terminal'),
   descriptors('with a terminal', '-i', '-t'),
   ...[false, true].map((tty) => ({
@@ -101,40 +101,24 @@ export const exec: readonly Attempt[] = [
     },
   },
   {
-    name: 'a command that is a script for /proc/self/exe harms nothing',
-    idea: 'CVE-2019-5736',
-    drive: (environment) => {
-      const script =
-        'printf "#!/proc/self/exe\\n" > /tmp/evil; chmod 755 /tmp/evil; cp /tmp/evil /tmp/sh; attacker watch 4000 $SECRET_FILE; sleep 1000'
-      return withPod(environment, 'exec-evil', { command: shell(script) }, async () => {
-        const commands = ['/tmp/evil', '/tmp/sh', '/proc/self/exe', '/proc/1/exe', '/proc/self/fd/3']
-        const said = await Promise.all(
-          commands.map((command) => environment.kubectl(['exec', 'exec-evil', '--', command])),
-        )
-        const after = await environment.kubectl(['exec', 'exec-evil', '--', 'echo', 'held'])
-        return `${said.map(texts).join('')}${environment.log('exec-evil')}${texts(after)}`
-      })
-    },
-  },
-  {
     name: 'port-forward ends in the pod and not on the loopback of the node',
     idea: 'localhost is the pod',
-    drive: (environment) =>
-      withPod(environment, 'forwarded', { command: ['sleep', '1000'] }, async () => {
-        const forward = environment.startKubectl('port-forward', 'forwarded', `:${LOOPBACK_PORT}`)
-        try {
-          let said = ''
-          forward.stdout!.on('data', (text) => (said += text))
-          const port = await eventually(
-            async () => /127\.0\.0\.1:(\d+)/.exec(said)?.[1] ?? '',
-            (text) => text !== '',
-          )
-          const answer = await environment.machine.run('curl', ['-s', '-m', '3', `http://127.0.0.1:${port}/`])
-          return answer.code === 0 ? `ESCAPED ${answer.stdout}` : `held ${answer.code}`
-        } finally {
-          forward.kill('SIGKILL')
-        }
-      }),
+    async drive(environment) {
+      await inTarget(environment, [], 'true')
+      const forward = environment.startKubectl('port-forward', 'target', `:${LOOPBACK_PORT}`)
+      try {
+        let said = ''
+        forward.stdout!.on('data', (text) => (said += text))
+        const port = await eventually(
+          async () => /127\.0\.0\.1:(\d+)/.exec(said)?.[1] ?? '',
+          (text) => text !== '',
+        )
+        const answer = await environment.machine.run('curl', ['-s', '-m', '3', `http://127.0.0.1:${port}/`])
+        return answer.code === 0 ? `ESCAPED ${answer.stdout}` : `held ${answer.code}`
+      } finally {
+        forward.kill('SIGKILL')
+      }
+    },
   },
   {
     name: 'a hook and a probe of a hostile image run in its container',

@@ -9,9 +9,15 @@ const reads = (...files: readonly string[]) =>
   `for f in ${files.join(' ')}; do n=$(head -c 64 $f 2>/dev/null | wc -c); [ "$n" -gt 0 ] && echo ESCAPED $f gives $n bytes; done; echo held`
 
 const WRITABLE: Readonly<Record<string, readonly string[]>> = {
-  '/proc/sys/kernel': ['core_pattern', 'modprobe', 'hotplug', 'sysrq', 'panic', 'poweroff_cmd', 'usermodehelper/bset'].map(
-    (name) => `/proc/sys/kernel/${name}`,
-  ),
+  '/proc/sys/kernel': [
+    'core_pattern',
+    'modprobe',
+    'hotplug',
+    'sysrq',
+    'panic',
+    'poweroff_cmd',
+    'usermodehelper/bset',
+  ].map((name) => `/proc/sys/kernel/${name}`),
   '/proc/sys/vm and fs': [
     ...['/proc/sys/vm/panic_on_oom', '/proc/sys/vm/drop_caches', '/proc/sys/vm/overcommit_memory'],
     ...['/proc/sys/fs/binfmt_misc/register', '/proc/sys/fs/suid_dumpable', '/proc/sys/fs/protected_symlinks'],
@@ -29,10 +35,19 @@ const SYS_WRITABLE: Readonly<Record<string, readonly string[]>> = {
   '/sys/kernel': ['uevent_helper', 'uevent_seqnum', 'profiling', 'kexec_crash_size', 'mm/ksm/run'].map(
     (name) => `/sys/kernel/${name}`,
   ),
-  'devices and modules': ['/sys/power/state', '/sys/class/*/*/uevent', '/sys/bus/*/drivers_probe', '/sys/module/*/uevent'],
+  'devices and modules': [
+    '/sys/power/state',
+    '/sys/class/*/*/uevent',
+    '/sys/bus/*/drivers_probe',
+    '/sys/module/*/uevent',
+  ],
   'control groups': [
     ...['/sys/fs/cgroup/cgroup.procs', '/sys/fs/cgroup/*/cgroup.procs', '/sys/fs/cgroup/*/release_agent'],
-    ...['/sys/fs/cgroup/*/devices.allow', '/sys/fs/cgroup/*/notify_on_release', '/sys/fs/cgroup/*/memory.limit_in_bytes'],
+    ...[
+      '/sys/fs/cgroup/*/devices.allow',
+      '/sys/fs/cgroup/*/notify_on_release',
+      '/sys/fs/cgroup/*/memory.limit_in_bytes',
+    ],
   ],
 }
 
@@ -77,7 +92,7 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     name: 'a pod cannot make control groups',
     idea: 'a group without the limits of the pod',
     script:
-      'for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/walls 2>/dev/null && echo ESCAPED $d && rmdir $d/walls; done; echo held',
+      'for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/walls 2>/dev/null && [ -e $d/walls/cgroup.procs ] && echo ESCAPED $d; rmdir $d/walls 2>/dev/null; done; echo held',
     worksPrivileged: true,
   },
   {
@@ -109,12 +124,13 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     name: 'a container that shares processes does not get at the host through the first of them',
     idea: '/proc/1/root of the pause process',
     cell: 'shared-processes',
-    script: 'attacker watch 300 $SECRET_FILE; ls /proc/1/root/ /proc/1/cwd/ && echo ESCAPED the first process shows its root',
+    script:
+      'attacker watch 300 $SECRET_FILE; ls /proc/1/root/ /proc/1/cwd/ && echo ESCAPED the first process shows its root',
   },
   {
     name: 'a container that may trace its pod does not get at the host through the first process',
     idea: '/proc/1/root of the pause process, with SYS_PTRACE',
     cell: 'tracer',
-    script: 'attacker watch 300 $SECRET_FILE; cat /proc/1/root$SECRET_FILE; ls /proc/1/root/root 2>/dev/null',
+    script: 'for p in /proc/[0-9]*; do cat $p/root$SECRET_FILE $p/cwd$SECRET_FILE; done 2>/dev/null; echo held',
   },
 ]

@@ -24,7 +24,8 @@ const filled = (environment: Environment, name: string) =>
     (log) => log.includes('filled'),
   )
 
-const podFolders = (environment: Environment) => readdirSync(path.join(environment.dataDir, 'nodes/node-1/kubelet/pods'))
+const podFolders = (environment: Environment) =>
+  readdirSync(path.join(environment.dataDir, 'nodes/node-1/kubelet/pods'))
 
 const CLAIM = {
   apiVersion: 'v1',
@@ -57,7 +58,12 @@ export const leftBehind: readonly DrivenAttempt[] = [
         async () => podFolders(environment),
         (names) => !names.includes(uid),
       )
-      return environment.canaries.harm().map((line) => `ESCAPED ${line}`).join('\n') || 'held all of it is gone'
+      return (
+        environment.canaries
+          .harm()
+          .map((line) => `ESCAPED ${line}`)
+          .join('\n') || 'held all of it is gone'
+      )
     },
   },
   {
@@ -79,7 +85,12 @@ export const leftBehind: readonly DrivenAttempt[] = [
       await environment.ask('delete', 'pvc', 'walls', '--now')
       await environment.ask('wait', '--for=delete', `pv/${name}`, '--timeout=60s')
       if (!wasThere || existsSync(folder)) return `the volume was there: ${wasThere}, and is: ${existsSync(folder)}`
-      return environment.canaries.harm().map((line) => `ESCAPED ${line}`).join('\n') || 'held all of it is gone'
+      return (
+        environment.canaries
+          .harm()
+          .map((line) => `ESCAPED ${line}`)
+          .join('\n') || 'held all of it is gone'
+      )
     },
   },
 ]

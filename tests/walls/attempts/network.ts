@@ -46,9 +46,14 @@ export const network: readonly ScriptAttempt[] = [
     name: 'servers on the loopback of the node and of the machine are not reached',
     idea: 'CVE-2020-8558',
     script: gets(
-      ...['127.0.0.1', '$NODE_IP', 'localhost', '$(ip route | sed -n "s/default via \\([^ ]*\\).*/\\1/p")', '172.30.0.1', '169.254.1.1'].map(
-        (host) => `http://${host}:${LOOPBACK_PORT}/`,
-      ),
+      ...[
+        '127.0.0.1',
+        '$NODE_IP',
+        'localhost',
+        '$(ip route | sed -n "s/default via \\([^ ]*\\).*/\\1/p")',
+        '172.30.0.1',
+        '169.254.1.1',
+      ].map((host) => `http://${host}:${LOOPBACK_PORT}/`),
     ),
   },
   {

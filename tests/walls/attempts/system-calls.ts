@@ -46,8 +46,11 @@ const CELLS_OF_PROBES = [
   { cell: 'filtered', where: 'a pod with the profile RuntimeDefault' },
 ] as const
 
-/** Debian's containerd is older than the ban. */
-const ON: Readonly<Record<string, ScriptAttempt['on']>> = { io_uring: ['builtin', 'rootless'] }
+/** Debian's containerd is older than the ban of these. */
+const ON: Readonly<Record<string, ScriptAttempt['on']>> = {
+  io_uring: ['builtin', 'rootless'],
+  vsock: ['builtin', 'rootless'],
+}
 
 /** Refused to everyone by some kernels. */
 const REFUSED_EVEN_PRIVILEGED = new Set(['syslog', 'swapon'])

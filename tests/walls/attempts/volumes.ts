@@ -1,6 +1,6 @@
 /** Volumes: parts of them that are links, places they are mounted at, the termination message. */
 import { type TestEntry, testTar } from '../../../src/container-runtime/images/unpack/tar-entries.contract.ts'
-import type { Attempt, ContainerAttempt } from '../attempt.ts'
+import { type Attempt, type ContainerAttempt, thinned } from '../attempt.ts'
 import { shell } from '../cells.ts'
 
 const UP = '../../../../../../../../../../../..'
@@ -74,7 +74,10 @@ const overKernel = ['/proc', '/proc/self', '/proc/sys', '/sys', '/sys/fs/cgroup'
     name: `a volume mounted at ${mountPath} gives no rights`,
     idea: 'CVE-2019-16884, CVE-2025-52881: a fake /proc',
     volumes: disk,
-    container: () => ({ volumeMounts: [{ name: 'disk', mountPath }], command: ['/bin/busybox', ...shell(STILL_PROTECTED)] }),
+    container: () => ({
+      volumeMounts: [{ name: 'disk', mountPath }],
+      command: ['/bin/busybox', ...shell(STILL_PROTECTED)],
+    }),
   }),
 )
 
@@ -112,12 +115,12 @@ const messages = Object.entries(MESSAGE_PATHS).map(
 )
 
 export const volumes: readonly Attempt[] = [
-  ...parts,
-  ...readOnlyParts,
-  ...expressions,
-  ...overKernel,
+  ...thinned(4, parts),
+  ...thinned(2, readOnlyParts),
+  ...thinned(2, expressions),
+  ...thinned(2, overKernel),
   ...throughLinks,
-  ...messages,
+  ...thinned(2, messages),
   {
     name: 'the file of a termination message cannot be replaced by a link or a fifo',
     idea: 'the node reads it',
@@ -162,7 +165,9 @@ export const volumes: readonly Attempt[] = [
     idea: 'image volumes',
     on: ['builtin', 'rootless'],
     volumes: { image: { image: { reference: 'its own' } } },
-    image: ({ folder }) => ({ layers: [{ tar: testTar([link('absolute', folder), link('relative', `${UP}${folder}`)]) }] }),
+    image: ({ folder }) => ({
+      layers: [{ tar: testTar([link('absolute', folder), link('relative', `${UP}${folder}`)]) }],
+    }),
     container: () => ({
       volumeMounts: [{ name: 'image', mountPath: '/image' }],
       command: shell('cat /image/absolute/secret /image/relative/secret; echo x > /image/x; echo held'),
