@@ -40,7 +40,7 @@ export const CELLS: Readonly<Record<CellName, Cell>> = {
       {
         name: 'neighbour',
         image: BASE_IMAGE,
-        command: ['sleep', '1000'],
+        command: ['/bin/busybox', 'sleep', '1000'],
         securityContext: { runAsUser: 2000, runAsGroup: 2000 },
       },
     ],

@@ -38,6 +38,7 @@ const annotated = (environment: Environment, image: string, annotations: Record<
   spec: {
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: 0,
+    automountServiceAccountToken: false,
     containers: [
       {
         name: 'main',

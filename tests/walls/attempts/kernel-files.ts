@@ -118,7 +118,7 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     idea: 'shareProcessNamespace',
     cell: 'shared-processes',
     script:
-      'until pid=$(grep -l "^Uid:.2000" /proc/[0-9]*/status 2>/dev/null | head -1 | cut -d/ -f3) && [ -n "$pid" ]; do sleep 0.2; done; attacker memory $pid; cat /proc/$pid/root/etc/passwd && echo ESCAPED its files',
+      'until pid=$(grep -l "^Name:.busybox" /proc/[0-9]*/status 2>/dev/null | head -1 | cut -d/ -f3) && [ -n "$pid" ]; do sleep 0.2; done; attacker memory $pid; cat /proc/$pid/root/etc/passwd && echo ESCAPED its files',
   },
   {
     name: 'a container that shares processes does not get at the host through the first of them',
