@@ -49,6 +49,7 @@ const PROGRAMS = [
   { program: 'docker-registry', package: 'docker-registry', for: 'pulling images from a real registry' },
   { program: 'setfattr', package: 'attr', for: 'files with capabilities in images' },
   { program: 'zstd', package: 'zstd', for: 'image layers of that compression' },
+  { program: 'musl-gcc', package: 'musl-tools', for: 'the program that attacks from inside a pod' },
   { program: 'skopeo', package: 'skopeo', for: 'pushing images in all their forms' },
 ]
 

@@ -98,7 +98,7 @@ export class ConformanceNode {
 }
 
 /** The text of a log in the format of the CRI; P marks a part of a line. */
-function textOf(log: string): string {
+export function textOf(log: string): string {
   let text = ''
   for (const [, tag, line] of log.matchAll(/^\S+ (?:stdout|stderr) (\S+) (.*)$/gm))
     text += tag === 'P' ? line : `${line}\n`

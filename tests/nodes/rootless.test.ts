@@ -1,25 +1,14 @@
 /** A plain user, with no rights and nothing set up: real pods behind a Service all the same. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NetworkNamespace } from '../../src/linux/network-namespace.ts'
 import { asRoot } from '../linux/as-root.ts'
 import { kubectl } from '../tools/kubectl.ts'
-import { CLI, eventually, Machine } from '../tools/machine.ts'
+import { eventually, Machine } from '../tools/machine.ts'
+import { PlainUser } from '../tools/plain-user.ts'
 
 const USER = 54_322
 const LIMITED = {
@@ -39,16 +28,14 @@ const MACHINE = '203.0.113.2'
 
 asRoot('without root', () => {
   let machine: Machine
+  let user: PlainUser
   let home: string
-  let program: string
   let kubectlPath: string
   let world: OutsideWorld
   beforeAll(async () => {
     machine = new Machine()
-    home = mkdtempSync(path.join(tmpdir(), 'sampan-plain-user-'))
-    chmodSync(home, 0o755)
-    chownSync(home, USER, USER)
-    program = copyProgram(home)
+    user = new PlainUser(USER)
+    home = user.home
     world = await OutsideWorld.start(machine)
     writeFileSync(path.join(home, 'resolv.conf'), `nameserver ${WORLD}\n`)
     kubectlPath = path.join(home, 'kubectl')
@@ -57,19 +44,16 @@ asRoot('without root', () => {
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]()
     await machine?.[Symbol.asyncDispose]()
-    rmSync(home, { recursive: true, force: true })
+    user?.[Symbol.dispose]()
   })
 
-  const id = String(USER)
-  const drop = ['--reuid', id, '--regid', id, '--clear-groups', '--bounding-set=-all', '--inh-caps=-all']
   /** With a name server of the test's own. */
   const asUser = (...command: string[]) => {
-    const env = [`HOME=${home}`, `TMPDIR=${home}`, `XDG_DATA_HOME=${home}/data`, `KUBECONFIG=${home}/kubeconfig`]
     const mount = `mount --bind ${home}/resolv.conf /etc/resolv.conf && exec "$@"`
-    return machine.must('unshare', '--mount', 'sh', '-c', mount, 'sh', 'setpriv', ...drop, 'env', ...env, ...command)
+    return machine.must('unshare', '--mount', 'sh', '-c', mount, 'sh', ...user.command(...command))
   }
   const ask = (...args: string[]) => asUser(kubectlPath, ...args)
-  const sampan = (...args: string[]) => asUser(process.execPath, program, ...args)
+  const sampan = (...args: string[]) => asUser(process.execPath, user.program, ...args)
 
   const podNames = async () => (await ask('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ').sort()
   const readyContainers = async () => {
@@ -111,7 +95,7 @@ asRoot('without root', () => {
 
   const noneLeft = () =>
     eventually(
-      async () => processesOf(USER),
+      async () => user.processes(),
       (left) => left.length === 0,
     ).catch((error: unknown) => {
       const log = (file: string) => readFileSync(path.join(home, 'data/sampan/default', file), 'utf8').slice(-2000)
@@ -188,7 +172,7 @@ asRoot('without root', () => {
 
   test('whatever is killed, down leaves nothing running', async () => {
     // Some end by themselves when others do: what is left by then is for `down` to end.
-    for (const pid of processesOf(USER).filter(isNode)) kill(Number(pid))
+    for (const pid of user.processes().filter(isNode)) kill(Number(pid))
     await sampan('down')
     await noneLeft()
     await sampan('up', '--detach')
@@ -257,32 +241,4 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-}
-
-/** The checkout may be in a folder that only root can read: the user gets the package as npm would install it. */
-function copyProgram(home: string): string {
-  const root = path.resolve(path.dirname(CLI), '..', '..')
-  const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean }>
-  }
-  const needed = Object.entries(lock.packages).filter(
-    ([name, entry]) => name !== '' && !entry.dev && !entry.devOptional,
-  )
-  for (const name of ['dist', 'package.json', ...needed.map(([folder]) => folder)]) {
-    if (!existsSync(path.join(root, name))) continue
-    cpSync(path.join(root, name), path.join(home, 'package', name), { recursive: true, dereference: true })
-  }
-  return path.join(home, 'package', 'dist', 'bin', 'sampan.js')
-}
-
-/** Those that have ended and only wait to be noticed do not count. */
-function processesOf(user: number): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      const status = /^\d+$/.test(pid) ? readFileSync(`/proc/${pid}/status`, 'utf8') : ''
-      return status.includes(`\nUid:\t${user}\t`) && !status.includes('\nState:\tZ')
-    } catch {
-      return false
-    }
-  })
 }
