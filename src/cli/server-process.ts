@@ -8,6 +8,7 @@ import { setHeapGrowth } from '../base/heap-growth.ts'
 import type { Logger } from '../base/log.ts'
 import { processStartTime } from '../base/process-identity.ts'
 import type { Membership } from '../cluster/join-node.ts'
+import { type KubeletChoices, kubeletChoices } from '../cluster/node-settings.ts'
 import { type Cluster, type ClusterOptions, startCluster } from '../cluster/start-cluster.ts'
 import { parseStoreChoice, type StoreChoice } from '../cluster/store-choice.ts'
 import { saveSnapshot } from '../store/snapshot.ts'
@@ -27,7 +28,7 @@ import {
 } from './instance/instance.ts'
 
 /** What one server process needs to know; passes as JSON from `sampan up` to the detached process. */
-export interface ServerSettings {
+export interface ServerSettings extends KubeletChoices {
   readonly instance: Instance
   readonly store: string
   readonly etcd?: EtcdFiles
@@ -136,6 +137,7 @@ async function start(settings: ServerSettings, log: Logger, background: Promise<
     network,
     runtime: runtime === 'cri' ? (settings.runtimeEndpoint ?? '') : runtime,
     rootless: settings.isInside ?? false,
+    kubelet: kubeletChoices(settings),
     ...(settings.upstreamDns && { upstreamDns: settings.upstreamDns }),
     ...(listen && nodeName && { machine: { listen, name: nodeName } }),
   })
@@ -218,6 +220,7 @@ function chosenOf(settings: ServerSettings, apiPort: number): Settings {
     ...(runtimeEndpoint && { runtimeEndpoint }),
     ...(proxyMode && { proxyMode }),
     ...(network && { network }),
+    ...kubeletChoices(settings),
     ...(listen && { listen }),
     ...(nodeName && { nodeName }),
   }

@@ -13,7 +13,7 @@ import { assertNetworkFree } from './machine-node/free-network.ts'
 import { assertPortsFree } from './machine-node/free-ports.ts'
 import { nodeDir } from './machine-node.ts'
 import type { NodeConfiguration } from './node-configuration.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { KubeletChoices, NodeSettings } from './node-settings.ts'
 import { upstreamDnsServers } from './upstream-dns.ts'
 
 export { caCertHash } from './join/discover.ts'
@@ -32,7 +32,7 @@ export interface JoinOptions {
 }
 
 /** What users want otherwise than the machine or the cluster would have it; kept when these change their mind. */
-export interface Choices {
+export interface Choices extends KubeletChoices {
   /** By which other nodes reach this one; that towards the server unless given. */
   readonly address?: string
   readonly proxyMode?: string

@@ -1,8 +1,23 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
+/** What users may choose of a kubelet, by the names of its own flags. */
+export interface KubeletChoices {
+  /** Pods that name no seccomp profile get that of the runtime: so unless false. */
+  readonly seccompDefault?: boolean
+  /** How many processes a pod may have; -1 for any number. */
+  readonly podMaxPids?: number
+}
+
+/** What was chosen; of several, the first that chose it counts. */
+export function kubeletChoices(...from: readonly KubeletChoices[]): KubeletChoices {
+  const seccompDefault = from.find((one) => one.seccompDefault !== undefined)?.seccompDefault
+  const podMaxPids = from.find((one) => one.podMaxPids !== undefined)?.podMaxPids
+  return { ...(seccompDefault !== undefined && { seccompDefault }), ...(podMaxPids !== undefined && { podMaxPids }) }
+}
+
 /** What the process of a node needs to know; passes as JSON on its command line. Secrets are in files. */
-export interface NodeSettings {
+export interface NodeSettings extends KubeletChoices {
   readonly name: string
   /** The node's own: credentials, the runtime's state, images, volumes, logs. */
   readonly dataDir: string

@@ -10,6 +10,7 @@ import { LocalNodes } from './local-nodes.ts'
 import { MachineNode } from './machine-node.ts'
 import { type NetworkRanges, networkRanges, rangesIn } from './network-ranges.ts'
 import type { NodeConfiguration } from './node-configuration.ts'
+import type { KubeletChoices } from './node-settings.ts'
 import { publishClusterInfo } from './publish-cluster-info.ts'
 import { type Cluster, type ClusterOptions, startCluster } from './start-cluster.ts'
 import { upstreamDnsServers } from './upstream-dns.ts'
@@ -25,6 +26,7 @@ export interface RealNodesOptions {
   readonly network: string
   /** `builtin` without; also `containerd`, or the `unix://` socket of a CRI runtime. */
   readonly runtime?: string
+  readonly kubelet?: KubeletChoices
   /** This process is root only in a user namespace of one user. */
   readonly rootless?: boolean
   /** Other machines reach the cluster, and join it: this one is a node as they are, in its own network. */
@@ -89,7 +91,7 @@ export async function startClusterWithNodes(
     if (machine) await publishClusterInfo(cluster.client, { server, ca, configuration })
     const upstreamDns = real.upstreamDns ?? (await nodes.reachableDns(upstreamDnsServers()))
     const { transport } = cluster
-    const settings = { ...configuration, upstreamDns, runtime, rootless }
+    const settings = { ...configuration, ...real.kubelet, upstreamDns, runtime, rootless }
     await nodes.start({ count, server, certificates, transport, settings })
   } catch (error) {
     await nodes.stop()

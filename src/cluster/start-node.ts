@@ -47,7 +47,7 @@ const EVICTION_THRESHOLDS: EvictionThresholds = {
 const PROXY_METRICS_PORT = 10_249
 
 /** A fork bomb ends here, long before the machine does. */
-const POD_PIDS_LIMIT = 4096
+const POD_MAX_PIDS = 4096
 
 /** Disposing lets go of everything and leaves it running: the next process adopts it. */
 export interface RunningNode extends AsyncDisposable {
@@ -129,7 +129,8 @@ async function startParts(
       labels: { ...settings.labels, [CLUSTER_DNS_LABEL]: 'true' },
       mounter,
       evictionThresholds: EVICTION_THRESHOLDS,
-      podPidsLimit: POD_PIDS_LIMIT,
+      podPidsLimit: settings.podMaxPids ?? POD_MAX_PIDS,
+      seccompDefault: settings.seccompDefault ?? true,
       listen: { host: address, port: KUBELET_PORT },
       tls: await kubeletCertificate(dataDir),
     }),

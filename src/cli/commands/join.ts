@@ -6,8 +6,10 @@ import { type BootstrapToken, parseBootstrapToken } from '../../api/kinds/core/b
 import { systemClock } from '../../base/clock.ts'
 import { parseIP } from '../../base/ip-address.ts'
 import type { JoinOptions, Membership } from '../../cluster/join-node.ts'
+import { kubeletChoices } from '../../cluster/node-settings.ts'
 import { CliError } from '../cli-error.ts'
 import { findServer, flagsOf, type Instance, instanceOf } from '../instance/instance.ts'
+import { withKubeletFlags } from '../instance/kubelet-flags.ts'
 import { nodeNameOf } from '../instance/listening.ts'
 import { chosenRuntime, requireRuntime, socketArgument } from '../instance/runtime-choice.ts'
 import { startDetached } from '../instance/start-detached.ts'
@@ -26,6 +28,8 @@ interface JoinCommandOptions {
   containerRuntimeEndpoint?: string
   name?: string
   dataDir?: string
+  seccompDefault?: boolean
+  podMaxPids?: number
 }
 
 const PROXY_MODES = ['nftables', 'iptables', 'userspace']
@@ -33,7 +37,7 @@ const READY_PATIENCE = 60_000
 const HASH = /^sha256:[0-9a-f]{64}$/
 
 export function joinCommand(serverEntry: string): Command {
-  return new Command('join')
+  const command = new Command('join')
     .description('Make this machine a node of a cluster on another one; later, start that node again.')
     .argument('[server]', 'where the API server is, as https://192.168.1.10:6443; not needed again')
     .option('-d, --detach', 'run in the background and return when the node is ready')
@@ -51,6 +55,7 @@ export function joinCommand(serverEntry: string): Command {
     .option('--container-runtime-endpoint <socket>', 'unix:///… of a CRI v1 runtime to run pods with', socketArgument)
     .option('--name <name>', 'what to call it on this machine, beside others (default: default)')
     .option('--data-dir <dir>', 'where its state lives')
+  return withKubeletFlags(command)
     .addHelpText(
       'after',
       `
@@ -127,6 +132,7 @@ function chosenOf(options: JoinCommandOptions): Membership['chosen'] {
   return {
     ...(nodeIp !== undefined && { address: addressOf(nodeIp) }),
     ...(proxyMode !== undefined && { proxyMode }),
+    ...kubeletChoices(options),
     ...(runtime !== undefined && { runtime: containerRuntimeEndpoint ?? runtime }),
   }
 }

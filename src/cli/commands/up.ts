@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { FEATURE_GATES, type FeatureGate, parseFeatureGates } from '../../api/feature-gates.ts'
 import { systemClock } from '../../base/clock.ts'
+import { kubeletChoices } from '../../cluster/node-settings.ts'
 import { parseStoreChoice } from '../../cluster/store-choice.ts'
 import { CliError } from '../cli-error.ts'
 import {
@@ -15,6 +16,7 @@ import {
   readSettings,
   type Settings,
 } from '../instance/instance.ts'
+import { withKubeletFlags } from '../instance/kubelet-flags.ts'
 import { withMachines } from '../instance/listening.ts'
 import { prepareToPublish, publishContext, publishedPath } from '../instance/published-context.ts'
 import { chosenRuntime, requireRuntime, socketArgument } from '../instance/runtime-choice.ts'
@@ -45,6 +47,8 @@ interface UpOptions {
   network?: string
   listen?: string
   nodeName?: string
+  seccompDefault?: boolean
+  podMaxPids?: number
 }
 
 const DEFAULT_PORT = 6443
@@ -53,7 +57,7 @@ const NETWORKS = ['host-gw', 'vxlan']
 const START_PATIENCE = 30_000
 
 export function upCommand(serverEntry: string): Command {
-  return new Command('up')
+  const command = new Command('up')
     .description('Start a cluster, or find the one that runs.')
     .option('-d, --detach', 'run in the background and return when the API answers')
     .option('--demo', 'with three pods behind a Service, to look at')
@@ -92,6 +96,7 @@ export function upCommand(serverEntry: string): Command {
     )
     .option('--listen <address>', 'let other machines reach the API and join: an address of this one, or 0.0.0.0')
     .option('--node-name <name>', 'with --listen: the name of the node that this machine is (default: its hostname)')
+  return withKubeletFlags(command)
     .addHelpText(
       'after',
       `
@@ -129,6 +134,7 @@ async function up(options: UpOptions, serverEntry: string): Promise<void> {
     apiPort: options.apiPort ?? saved.apiPort ?? DEFAULT_PORT,
     kubeconfig: publishedPath(options.kubeconfig),
     ...withMachines(nodesOf(options, saved), options, saved),
+    ...kubeletChoices(options, saved),
   }
   try {
     await (options.detach ? background(settings, serverEntry, options) : foreground(settings, serverEntry, options))

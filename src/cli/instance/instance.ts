@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { FeatureGate } from '../../api/feature-gates.ts'
 import { writeFileAtomically } from '../../base/atomic-file.ts'
 import { claim, findOwner, type ProcessRecord, readJson, release } from '../../base/process-claim.ts'
+import type { KubeletChoices } from '../../cluster/node-settings.ts'
 import { CliError } from '../cli-error.ts'
 
 /** One cluster on this machine: its name, and the directory that holds all there is of it. */
@@ -29,7 +30,7 @@ export interface RunningServer extends ProcessRecord {
 export type NodeRuntime = 'builtin' | 'containerd' | 'cri' | 'simulated'
 
 /** What the last start chose, so that the next one without flags finds the same. */
-export interface Settings {
+export interface Settings extends KubeletChoices {
   readonly apiPort?: number
   readonly store?: string
   readonly etcd?: EtcdFiles

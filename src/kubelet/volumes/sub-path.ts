@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readFile, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /** Linux has no name for it in Node: a handle to a place, without reading what is there. */
@@ -25,10 +25,20 @@ export async function readVolumeFile(volume: string, file: string, maxBytes: num
   if (target === undefined) return undefined
   const handle = await openBelow(base, target)
   try {
-    const found = await handle.stat()
-    if (!found.isFile()) throw new Error(`"${file}" is not a file`)
-    if (found.size > maxBytes) throw new Error(`"${file}" is larger than ${maxBytes} bytes`)
-    return await readFile(`/proc/self/fd/${handle.fd}`, 'utf8')
+    if (!(await handle.stat()).isFile()) throw new Error(`"${file}" is not a file`)
+    return await readUpTo(`/proc/self/fd/${handle.fd}`, file, maxBytes)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The file may grow while it is read. */
+async function readUpTo(path: string, name: string, maxBytes: number): Promise<string> {
+  const handle = await open(path)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
+    if (bytesRead > maxBytes) throw new Error(`"${name}" is larger than ${maxBytes} bytes`)
+    return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await handle.close()
   }
