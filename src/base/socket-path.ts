@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -15,9 +15,26 @@ export function socketPath(wanted: string): string {
   if (Buffer.byteLength(wanted) <= MAX_SOCKET_PATH) return wanted
   const hash = createHash('sha256').update(path.dirname(wanted)).digest('hex').slice(0, 16)
   const folder = path.join(tmpdir(), PREFIX + hash)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (statSync(folder).uid !== process.getuid?.()) throw new Error(`${folder} belongs to another user`)
+  makeOwnFolder(folder)
   return path.join(folder, path.basename(wanted))
+}
+
+/** Anyone can make a folder or a link of this name among temporary files before we do: one that is not ours is refused. */
+function makeOwnFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  const found = lstatSync(folder)
+  const problem = !found.isDirectory()
+    ? 'is not a folder'
+    : found.uid !== process.getuid?.()
+      ? 'belongs to another user'
+      : found.mode & 0o077
+        ? 'can be used by other users'
+        : undefined
+  if (problem) throw new Error(`${folder} ${problem}: remove it, or use a data directory with a shorter path`)
 }
 
 /** Removes what is left of a socket, and the folder made for it unless others are in there. */

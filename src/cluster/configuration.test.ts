@@ -86,6 +86,8 @@ describe('flags', () => {
       'runtime',
       'containerRuntimeEndpoint',
       'proxyMode',
+      'seccompDefault',
+      'podMaxPids',
       'allowHostPath',
       'allowForwardingFrom',
       'nodeName',

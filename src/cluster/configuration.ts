@@ -95,6 +95,25 @@ export const SETTINGS = {
     scope: 'node',
     up: 'between pods of different nodes (default: host-gw, with --listen vxlan)',
   }),
+  /** Whether pods that name no seccomp profile get the runtime's default. */
+  seccompDefault: toggle({
+    scope: 'node',
+    up: "give pods without a seccomp profile the runtime's own (default: true)",
+    join: "give pods without a seccomp profile the runtime's own (default: true)",
+    default: true,
+  }),
+  /** How many processes a pod may have; -1 for no limit. Stops a fork bomb long before the machine runs out of ids. */
+  podMaxPids: wholeNumber(
+    'n',
+    999_999_999,
+    {
+      scope: 'node',
+      up: 'processes that a pod may have, -1 for no limit',
+      join: 'processes that a pod may have, -1 for no limit (default: 4096)',
+      default: 4096,
+    },
+    -1,
+  ),
   /** Whether pods may mount a folder of their node with the annotation `sampan.dev/host-path`. */
   allowHostPath: toggle({
     scope: 'node',

@@ -94,19 +94,21 @@ export const choice = <const T extends string, S extends SettingScope>(
   })
 }
 
-/** A whole number from 0 to `most`. */
+/** A whole number from 0 to `most`, or `none` where that says "no limit"; 0 is not a limit then. */
 export const wholeNumber = <S extends SettingScope>(
   argument: string,
   most: number,
   declaration: Declaration<number, S>,
+  none?: number,
 ): Setting<number, S> => {
-  const problem = `must be a whole number from 0 to ${most}`
+  const least = none === undefined ? 0 : 1
+  const problem = `must be a whole number from ${least} to ${most}${none === undefined ? '' : `, or ${none}`}`
   const isGood = (value: unknown): value is number =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
+    value === none || (Number.isInteger(value) && Number(value) >= least && Number(value) <= most)
   return declare(declaration, {
     argument,
     parse: (value) => {
-      if (/^\d+$/.test(value) && isGood(Number(value))) return Number(value)
+      if (/^-?\d+$/.test(value) && isGood(Number(value))) return Number(value)
       throw new Error(problem)
     },
     problemWith: (value) => (isGood(value) ? undefined : problem),

@@ -85,8 +85,10 @@ export interface KubeletOptions {
   readonly evictionThresholds?: EvictionThresholds
   /** How full the disk may be before images that nobody uses are removed. */
   readonly imageLimits?: ImageCollectionLimits
-  /** How many processes a pod may have; any number without. */
+  /** How many processes a pod may have; any number without, and with -1. */
   readonly podPidsLimit?: number
+  /** Pods that name no seccomp profile get that of the runtime instead of none. */
+  readonly seccompDefault?: boolean
   readonly mounter?: Mounter
   /** How to reach a pod from here; directly without. */
   readonly dial?: Dial
@@ -357,6 +359,7 @@ class RunningKubelet implements Kubelet {
       rootDir,
       podLogsDir: this.#podLogsDir,
       podPidsLimit,
+      seccompDefault: this.#options.seccompDefault ?? false,
       userNamespaces: new UserNamespaces(rootDir),
       dns: await this.#dns(),
       dial: dial ?? dialDirectly,

@@ -12,6 +12,7 @@ import { parseLogLine } from './logs/log-line.ts'
 import { KeyedBackoff, secondsText } from './pod/backoff.ts'
 import { admitPod } from './pod-worker/admission.ts'
 import { cgroupParent, containerResources } from './pod-worker/resources.ts'
+import { securityContext } from './pod-worker/security.ts'
 import { statusPatch } from './status/status-patch.ts'
 
 const pod = (spec: Partial<NonNullable<Pod['spec']>> = {}, name = 'web'): Pod => ({
@@ -193,6 +194,38 @@ describe('admission', () => {
     ['a safe sysctl', { tolerations, ...sysctl('net/ipv4/tcp_rmem') }, [], undefined],
   ])('%s', (_, spec, others, reason) => {
     expect(admitPod(pod(spec), node, others)?.reason).toBe(reason)
+  })
+})
+
+describe('the seccomp profile of a container', () => {
+  const localhost = { type: 'Localhost', localhostProfile: 'a.json' }
+  const file = { type: 'Localhost', path: '/profiles/a.json' }
+  type Context = NonNullable<Container['securityContext']>
+  it.each<[string, Context, Context, boolean, object]>([
+    ['none without a default', {}, {}, false, { type: 'Unconfined' }],
+    ["the runtime's by default", {}, {}, true, { type: 'RuntimeDefault' }],
+    ['none if it says so', { seccompProfile: { type: 'Unconfined' } }, {}, true, { type: 'Unconfined' }],
+    ['none if its pod says so', {}, { seccompProfile: { type: 'Unconfined' } }, true, { type: 'Unconfined' }],
+    ['none if it is privileged', { privileged: true }, {}, true, { type: 'Unconfined' }],
+    [
+      "the runtime's if it says so",
+      { seccompProfile: { type: 'RuntimeDefault' } },
+      {},
+      false,
+      { type: 'RuntimeDefault' },
+    ],
+    ['a file of the node', { seccompProfile: localhost }, {}, true, file],
+    [
+      'its own, not that of its pod',
+      { seccompProfile: localhost },
+      { seccompProfile: { type: 'Unconfined' } },
+      true,
+      file,
+    ],
+  ])('is %s', (_, own, shared, seccompDefault, expected) => {
+    const container = { name: 'main', image: 'a', securityContext: own }
+    const node = { profilesDir: '/profiles', seccompDefault, user: undefined }
+    expect(securityContext(pod({ securityContext: shared }), container, node).seccomp).toEqual(expected)
   })
 })
 

@@ -1,11 +1,12 @@
 /** Which files are written, on folders that stand for cgroup file systems. What the kernel does with them: tests/container-runtime. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { v1Cgroups, v1Controllers } from './cgroups/v1.ts'
 import { v2Cgroups, weightOf } from './cgroups/v2.ts'
-import { type CgroupLimits, delegatedCgroup } from './cgroups.ts'
+import { type CgroupLimits, delegatedCgroup, STANDARD_DEVICES } from './cgroups.ts'
+import type { AgentChannel } from './syscall-agent.ts'
 
 let root: string
 beforeEach(() => {
@@ -44,6 +45,28 @@ test('v1: a folder and files for each controller', async () => {
   expect(read('cpu/a/cpu.cfs_quota_us')).toBe('50000')
   expect(read('memory/a/memory.limit_in_bytes')).toBe('1048576')
   expect(read('pids/a/pids.max')).toBe('10')
+})
+
+test('v1: devices are denied, then some are allowed', async () => {
+  const agent = undefined as unknown as AgentChannel
+  expect(await v1(['devices']).allowDevices('/a', STANDARD_DEVICES, agent)).toBe(true)
+  expect([read('devices/a/devices.deny'), read('devices/a/devices.allow')]).toEqual(['a', 'c 136:* rwm'])
+  expect(await v1(['cpu']).allowDevices('/a', STANDARD_DEVICES, agent)).toBe(false)
+})
+
+test('v1: a process leaves the root groups of hierarchies that limit nothing', async () => {
+  const groups = { cpu: '7\n8\n', freezer: '7\n8\n', blkio: '77\n', cpuset: '8\n' }
+  const at = (name: string) => path.join(root, name)
+  const controllers = new Map(Object.keys(groups).map((name) => [name, at(name)]))
+  for (const [name, processes] of Object.entries(groups)) {
+    mkdirSync(at(name))
+    writeFileSync(at(`${name}/cgroup.procs`), processes)
+  }
+  writeFileSync(at('cpuset/cpuset.cpus'), '0-1')
+  await v1Cgroups(controllers, '/s', [...controllers.values()]).leaveRootGroups(8)
+  expect([read('freezer/s/agents/cgroup.procs'), read('cpuset/s/agents/cgroup.procs')]).toEqual(['8', '8'])
+  expect(read('cpuset/s/agents/cpuset.cpus')).toBe('0-1')
+  expect(['cpu/s', 'blkio/s'].map((group) => existsSync(at(group)))).toEqual([false, false])
 })
 
 test('v1: a controller that is not there is named', async () => {

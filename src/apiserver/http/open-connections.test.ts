@@ -6,7 +6,7 @@ import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { VirtualClock } from '../../base/virtual-clock.ts'
 import { type ClusterCertificates, loadCertificates } from '../../cluster/certificates.ts'
-import { LOOK_MS } from '../http2/connection-watch.ts'
+import { LOOK_MS } from '../../http2/connection-watch.ts'
 import { type Listener, listen } from './listener.ts'
 
 const HOST = '127.0.0.1'

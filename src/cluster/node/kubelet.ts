@@ -4,6 +4,7 @@ import { writeFileAtomically } from '../../base/atomic-file.ts'
 import { CLUSTER_DNS_LABEL } from '../../controllers/cluster-dns-service.ts'
 import { kernelMounter } from '../../kubelet/kernel-mounter.ts'
 import { type EvictionThresholds, startKubelet } from '../../kubelet/kubelet.ts'
+import { valueFor } from '../configuration.ts'
 import type { Part } from '../part.ts'
 import { clusterCaPath, KUBELET_PORT, kubeletDir, type NodeSettings, servingCertificatePath } from './node-settings.ts'
 import type { ThisNode } from './this-node.ts'
@@ -17,9 +18,6 @@ const EVICTION_THRESHOLDS: EvictionThresholds = {
   diskAvailableBytes: 500 * MEBIBYTE,
   inodesFreeFraction: 0.01,
 }
-
-/** Stops a fork bomb long before the machine runs out of process ids. */
-const POD_PIDS_LIMIT = 4096
 
 export const kubelet: Part<ThisNode> = {
   name: 'kubelet',
@@ -41,7 +39,8 @@ export const kubelet: Part<ThisNode> = {
       labels: { [CLUSTER_DNS_LABEL]: 'true' },
       mounter: kernelMounter(node.systemCallAgents),
       evictionThresholds: EVICTION_THRESHOLDS,
-      podPidsLimit: POD_PIDS_LIMIT,
+      podPidsLimit: valueFor(settings, 'podMaxPids'),
+      seccompDefault: valueFor(settings, 'seccompDefault'),
       listen: { host: address, port: KUBELET_PORT },
       tls: await servingCertificate(dataDir),
     })

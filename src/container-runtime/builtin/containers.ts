@@ -10,6 +10,7 @@ import type { Passwd } from './identity.ts'
 import { imageVolumesOf } from './image-tree.ts'
 import {
   type ContainerRecord,
+  isStillThere,
   readRecord,
   removeFolder,
   type SandboxRecord,
@@ -143,12 +144,15 @@ export class Containers {
     const { clock, cgroups } = this.context
     const { started, record } = container
     if (container.state !== 'RUNNING' || !started) return
+    const signal = (which?: NodeJS.Signals | number) => {
+      if (isStillThere(started)) killQuietly(started.pid, which)
+    }
     if (graceSeconds > 0) {
-      killQuietly(started.pid, stopSignal(started.stopSignal))
+      signal(stopSignal(started.stopSignal))
       await within(clock, graceSeconds * 1000, container.exited)
       if (container.exit) return
     }
-    killQuietly(started.pid)
+    signal()
     cgroups.kill(record.cgroup)
     await container.exited
   }

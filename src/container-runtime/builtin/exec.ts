@@ -9,14 +9,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Cgroups } from '../../linux/cgroups.ts'
 import { CLONE } from '../../linux/mounts.ts'
-import { processStartTime } from '../../linux/process-start-time.ts'
 import { type Agent, type AgentChannel, AgentGone, type SyscallAgents } from '../../linux/syscall-agent.ts'
 import { LinuxError } from '../../linux/system-error.ts'
 import { type ExecOptions, type ExecSession, RuntimeError } from '../runtime.ts'
 import { becomeContainer, enterWorkingFolder, hasOwnUserNamespace } from './become-container.ts'
 import { pipeStreams, type Streams, terminalStreams } from './exec-streams.ts'
 import { becomeProgram } from './program.ts'
-import type { StartRecord } from './records.ts'
+import { isStillThere, type StartRecord } from './records.ts'
 import { killQuietly } from './start-container.ts'
 import { newSession, openTerminal, useTerminal } from './terminal.ts'
 import { within } from './within.ts'
@@ -98,8 +97,7 @@ async function enterContainer(
   const joined = cgroups.join(target.cgroup, pid)
   joined.catch(() => {})
   const process = await maker.call('pidfd_open', [started.pid, 0])
-  if (started.startTime !== undefined && processStartTime(started.pid).startTime !== started.startTime)
-    throw new RuntimeError('FailedPrecondition', 'the container has ended')
+  if (!isStillThere(started)) throw new RuntimeError('FailedPrecondition', 'the container has ended')
   const types = CLONE.NEWNS | CLONE.NEWNET | CLONE.NEWIPC | CLONE.NEWUTS | CLONE.NEWCGROUP
   const hasUsers = target.ownUsers || hasOwnUserNamespace(started.process, rootless)
   const user = hasUsers ? CLONE.NEWUSER : 0

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { processStartTime } from '../../base/process-identity.ts'
 import { removeTree } from '../../linux/remove-tree.ts'
 import type { ContainerConfig, SeccompProfile } from '../container-config.ts'
 import type { PodSandboxConfig } from '../sandbox-config.ts'
@@ -40,6 +41,10 @@ export interface StartRecord {
   /** Where the container's terminal can be had from: a process, and the descriptor in it. */
   readonly terminal?: { readonly pid: number; readonly descriptor: number }
 }
+
+/** Whether the process with this number is still the container's. */
+export const isStillThere = ({ pid, startTime }: StartRecord) =>
+  startTime === undefined || processStartTime(pid) === startTime
 
 export interface ProcessSettings {
   readonly args: readonly string[]

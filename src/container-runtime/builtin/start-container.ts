@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { processStartTime } from '../../base/process-identity.ts'
 import { CLONE, O } from '../../linux/mounts.ts'
-import { processStartTime } from '../../linux/process-start-time.ts'
 import type { Agent, AgentChannel } from '../../linux/syscall-agent.ts'
 import { LinuxError } from '../../linux/system-error.ts'
 import { RuntimeError } from '../runtime.ts'
@@ -51,9 +51,10 @@ export async function startContainerProcess(
     const { settings, passwd, holder } = await makeContainer(machine, start, { shim, maker, root })
     program = await endMaker(machine.agents, shim.channel, maker, config.tty)
     letShimWait(shim.channel, program, start.folder, config.stdin && !config.stdinOnce && !config.tty)
+    const startTime = processStartTime(program.pid)
     const starting: StartRecord = {
       pid: program.pid,
-      ...processStartTime(program.pid),
+      ...(startTime !== undefined && { startTime }),
       startedAt: machine.clock.now(),
       stopSignal: config.stopSignal || start.image.config.stopSignal,
       process: settings,

@@ -63,18 +63,18 @@ export class WritableUsage {
 async function usageOf(folder: string): Promise<Usage> {
   let bytes = 0
   let inodes = 0
-  const visit = async (directory: string): Promise<void> => {
-    const entries = await opendir(directory).catch(() => undefined)
-    if (!entries) return
+  // One folder is open at a time, however deep a container nests them.
+  const pending = [folder]
+  for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+    const entries = await opendir(directory).catch(() => [])
     for await (const entry of entries) {
       const file = path.join(directory, entry.name)
       const stat = await lstat(file).catch(() => undefined)
       if (!stat) continue
       inodes++
       bytes += stat.blocks * 512
-      if (entry.isDirectory()) await visit(file)
+      if (stat.isDirectory()) pending.push(file)
     }
   }
-  await visit(folder)
   return { bytes, inodes }
 }

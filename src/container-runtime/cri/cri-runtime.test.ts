@@ -6,12 +6,13 @@ import { Server, ServerCredentials, type ServerWritableStream, status } from '@g
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/log.ts'
+import type { Cgroups } from '../../linux/cgroups.ts'
 import { startCriRuntime } from '../cri-runtime.ts'
 import { containerConfig, sandboxConfig } from '../pod-configs.contract.ts'
 import type { ContainerEvent, ContainerRuntime } from '../runtime.ts'
 import { TaskEvent } from './messages/runtime.ts'
 import { METHOD } from './methods.ts'
-import { slicePath } from './pod-cgroups.ts'
+import { podCgroups, slicePath } from './pod-cgroups.ts'
 
 type Answers = { readonly [K in keyof typeof METHOD]?: (request: never) => unknown }
 type Emit = (event: object) => void
@@ -162,6 +163,15 @@ test('where systemd makes the cgroups, pods are slices', async () => {
     '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice',
   )
   expect(slicePath('/kubepods')).toBe('/kubepods.slice')
+})
+
+test('where systemd makes the cgroups, the number of processes is set in the slice of the pod', () => {
+  const set: unknown[] = []
+  const cgroups = { update: (group: string, limits: object) => void set.push([group, limits]) } as unknown as Cgroups
+  const groups = podCgroups({ root: '', systemd: true, pause: async () => {}, cgroups })
+  groups.limitPod('/kubepods.slice/pod.slice', { pidsLimit: 4096, memoryLimitBytes: 1 })
+  groups.limitPod('/kubepods.slice/pod.slice', {})
+  expect(set).toEqual([['/kubepods.slice/pod.slice', { pidsLimit: 4096 }]])
 })
 
 test('a user namespace is refused by a runtime that would ignore it', async () => {

@@ -108,6 +108,7 @@ export class CriRuntime implements ContainerRuntime {
     }
     try {
       const { pod_sandbox_id: id = '' } = await this.#connection.call(METHOD.runPodSandbox, request)
+      this.#cgroups.limitPod(parent, config.resources ?? {})
       this.#events.note(id, id, 'STARTED')
       return id
     } catch (error) {

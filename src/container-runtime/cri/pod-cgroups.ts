@@ -11,6 +11,8 @@ export interface PodCgroups {
   /** Limits of the pod as a whole. */
   create(parent: string, resources: LinuxContainerResources): Promise<void>
   update(parent: string, resources: LinuxContainerResources): void
+  /** Where systemd makes the group of a pod with its sandbox: how many processes the pod may have. */
+  limitPod(parent: string, resources: LinuxContainerResources): void
   remove(parent: string): Promise<void>
   /** The number of processes: a file on v2. On v1 CRI has no word for it, and it is set once the container runs. */
   unified(resources: LinuxContainerResources): Readonly<Record<string, string>>
@@ -36,6 +38,9 @@ export function podCgroups(options: PodCgroupsOptions): PodCgroups {
     },
     update(parent, resources) {
       if (!systemd && parent !== '') cgroups.update(parent, resources)
+    },
+    limitPod(parent, { pidsLimit }) {
+      if (systemd && pidsLimit !== undefined) cgroups.update(parent, { pidsLimit })
     },
     async remove(parent) {
       if (systemd || parent === '') return

@@ -66,7 +66,11 @@ export async function containerConfig(context: WorkerContext, input: ContainerIn
     tty: container.tty === true,
     ...(stopSignal && { stopSignal }),
     resources: containerResources(pod, container, context.node()),
-    security: securityContext(pod, container, path.join(rootDir, 'seccomp'), context.userNamespaces.of(pod)),
+    security: securityContext(pod, container, {
+      profilesDir: path.join(rootDir, 'seccomp'),
+      seccompDefault: context.seccompDefault,
+      user: context.userNamespaces.of(pod),
+    }),
   }
 }
 

@@ -95,10 +95,22 @@ async function hostsMount({ pod, podIPs, rootDir, clusterDomain }: MountInput): 
     : podHostsFile(podIPs, podHostname(pod, clusterDomain), aliases)
   await mkdir(path.dirname(file), { recursive: true })
   // The same file in all containers, so that what one of them adds is kept while the pod is.
-  const known = await readFile(file, 'utf8').catch(() => undefined)
-  if (known !== text) await writeFile(file, text)
+  if (!(await holds(file, text))) await writeFile(file, text)
   await chmod(file, 0o644)
   return { containerPath: '/etc/hosts', hostPath: file, readonly: false, propagation: 'PRIVATE' }
+}
+
+/** Reads no more than the text has: containers may write to the file whatever they like. */
+async function holds(file: string, text: string): Promise<boolean> {
+  const expected = Buffer.from(text)
+  const handle = await open(file).catch(() => undefined)
+  try {
+    if (!handle || (await handle.stat()).size !== expected.length) return false
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(expected.length), 0, expected.length, 0)
+    return buffer.subarray(0, bytesRead).equals(expected)
+  } finally {
+    await handle?.close()
+  }
 }
 
 async function terminationMount({ pod, container, attempt, rootDir }: MountInput): Promise<Mount> {

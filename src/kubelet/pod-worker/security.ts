@@ -35,13 +35,17 @@ export function isPrivileged({ spec }: Pod): boolean {
   return all.some(({ securityContext }) => securityContext?.privileged === true)
 }
 
+export interface NodeSecurity {
+  /** Where seccomp profiles of type Localhost are. */
+  readonly profilesDir: string
+  /** Containers without a profile get that of the runtime. */
+  readonly seccompDefault: boolean
+  /** The pod's own users. */
+  readonly user: NamespaceOptions['user']
+}
+
 /** What a container may do: its own wishes over the pod's. */
-export function securityContext(
-  pod: Pod,
-  container: Container,
-  profilesDir: string,
-  user: NamespaceOptions['user'],
-): SecurityContext {
+export function securityContext(pod: Pod, container: Container, node: NodeSecurity): SecurityContext {
   const shared = pod.spec?.securityContext ?? {}
   const own = container.securityContext ?? {}
   const privileged = own.privileged === true
@@ -51,7 +55,7 @@ export function securityContext(
   const groups = [...(shared.supplementalGroups ?? []), ...(shared.fsGroup === undefined ? [] : [shared.fsGroup])]
   return {
     privileged,
-    namespaces: podNamespaces(pod, user),
+    namespaces: podNamespaces(pod, node.user),
     ...(runAsUser !== undefined && { runAsUser }),
     ...(runAsGroup !== undefined && { runAsGroup }),
     supplementalGroups: [...new Set(groups)],
@@ -60,14 +64,17 @@ export function securityContext(
     noNewPrivileges: own.allowPrivilegeEscalation === false && !privileged,
     addCapabilities: own.capabilities?.add ?? [],
     dropCapabilities: own.capabilities?.drop ?? [],
-    seccomp: privileged ? { type: 'Unconfined' } : seccomp(own.seccompProfile ?? shared.seccompProfile, profilesDir),
+    seccomp: privileged ? { type: 'Unconfined' } : seccomp(own.seccompProfile ?? shared.seccompProfile, node),
     maskedPaths: isUnmasked ? [] : MASKED_PATHS,
     readonlyPaths: isUnmasked ? [] : READONLY_PATHS,
   }
 }
 
-function seccomp(profile: ApiSeccomp | undefined, profilesDir: string): SeccompProfile {
-  if (profile?.type === 'RuntimeDefault') return { type: 'RuntimeDefault' }
+function seccomp(
+  profile: ApiSeccomp | undefined,
+  { profilesDir, seccompDefault }: Pick<NodeSecurity, 'profilesDir' | 'seccompDefault'>,
+): SeccompProfile {
+  if (profile?.type === 'RuntimeDefault' || (!profile && seccompDefault)) return { type: 'RuntimeDefault' }
   if (profile?.type === 'Localhost')
     return { type: 'Localhost', path: `${profilesDir}/${profile.localhostProfile ?? ''}` }
   return { type: 'Unconfined' }

@@ -27,6 +27,7 @@ export interface WorkerContext {
   readonly rootDir: string
   readonly podLogsDir: string
   readonly podPidsLimit: number | undefined
+  readonly seccompDefault: boolean
   readonly userNamespaces: UserNamespaces
   readonly dns: DnsSettings
   readonly dial: Dial
