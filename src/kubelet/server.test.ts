@@ -1,4 +1,6 @@
+import { symlink } from 'node:fs/promises'
 import { request } from 'node:https'
+import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../base/clock.ts'
 import { type ClusterCertificates, loadCertificates } from '../cluster/certificates.ts'
@@ -93,6 +95,20 @@ describe('what is told', () => {
     expect(await ask(`/logs/pods/${folder}/main/0.log`)).toMatchObject({ body: expect.stringContaining('F life 0\n') })
     expect((await ask('/logs/%2e%2e%2f')).code).toBe(404)
     expect((await ask('/logs/none')).code).toBe(404)
+  })
+
+  it.each([
+    ['/etc/passwd', 404],
+    ['../../../../../../../../etc/passwd', 404],
+    ['/proc/self/environ', 404],
+    ['pods', 200],
+  ])('log files through a link to %s: %i', async (target, code) => {
+    await symlink(target, path.join(bench.rootDir, 'log', 'link'))
+    expect((await ask('/logs/link')).code).toBe(code)
+  })
+
+  it.each(['/logs/a%00b', '/logs/..%2f..%2fetc%2fpasswd', '/logs/%2fetc%2fpasswd'])('no log file %s', async (name) => {
+    expect((await ask(name)).code).toBe(404)
   })
 
   it.each([

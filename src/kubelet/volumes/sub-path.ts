@@ -45,8 +45,12 @@ async function openWithin(root: Opened, volume: string, subPath: string): Promis
 }
 
 /** A link of the node's administrator may name a place of the volume by its path on the node. */
-async function openByAbsoluteLink(root: Opened, volume: string, subPath: string): Promise<Opened> {
-  const [base, target] = await Promise.all([realpath(root.path), realpath(path.join(root.path, subPath))])
+async function openByAbsoluteLink(root: Opened, volume: string, subPath: string): Promise<Opened | undefined> {
+  const base = await realpath(root.path)
+  const target = await realpath(`${root.path}/${subPath}`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (target === undefined) return undefined
   const inside = path.relative(base, target)
   if (inside === '..' || inside.startsWith('../')) throw outside(subPath, volume)
   return openBeneath(root.descriptor, inside || '.', { flags: O_PLACE })
@@ -63,12 +67,22 @@ async function makeMissing(root: Opened, volume: string, parts: readonly string[
   while (!parent) parent = await openWithin(root, volume, parts.slice(0, --from).join('/') || '.')
   for (const part of parts.slice(from)) {
     using folder = parent
-    const isNew = await mkdir(entryOf(folder.descriptor, part), { mode }).then(() => true, unlessThere)
-    parent = await openBeneath(folder.descriptor, part, { flags: O_PLACE })
-    // Only what is empty: it may have been exchanged for the folder of someone else already.
-    if (isNew && (await readdir(parent.path)).length === 0) await chmod(parent.path, mode)
+    parent = await makeFolder(folder, part, mode)
   }
   return parent
+}
+
+async function makeFolder(parent: Opened, name: string, mode: number): Promise<Opened> {
+  const isNew = await mkdir(entryOf(parent.descriptor, name), { mode }).then(() => true, unlessThere)
+  const folder = await openBeneath(parent.descriptor, name, { flags: O_PLACE })
+  try {
+    // Only what is empty: it may have been exchanged for the folder of someone else already.
+    if (isNew && (await readdir(folder.path)).length === 0) await chmod(folder.path, mode)
+    return folder
+  } catch (error) {
+    folder[Symbol.dispose]()
+    throw error
+  }
 }
 
 function unlessThere(error: NodeJS.ErrnoException): boolean {
