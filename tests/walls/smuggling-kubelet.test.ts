@@ -92,12 +92,13 @@ describe('the right to read nodes/proxy', () => {
     expect(statuses).toEqual([200])
   })
 
-  test.each([`GET ${PROXY}/${EXEC}`, `GET ${PROXY}/%65xec/default/web/main?output=1&command=id`, `POST ${PROXY}/${EXEC}`])(
-    'does not let run: %s',
-    async (line) => {
-      expect((await sendHttp1({ ...apiServer, ...reader }, request(line, ...webSocket))).statuses).toEqual([403])
-    },
-  )
+  test.each([
+    `GET ${PROXY}/${EXEC}`,
+    `GET ${PROXY}/%65xec/default/web/main?output=1&command=id`,
+    `POST ${PROXY}/${EXEC}`,
+  ])('does not let run: %s', async (line) => {
+    expect((await sendHttp1({ ...apiServer, ...reader }, request(line, ...webSocket))).statuses).toEqual([403])
+  })
 
   test('who may create can run', async () => {
     const { statuses, text } = await sendHttp1(apiServer, request(`GET ${PROXY}/${EXEC}`, ...webSocket))

@@ -45,7 +45,6 @@ function answer(context: RouterContext, exchange: Exchange, line: RequestLine): 
 
 /** Who is it, may they, and to whom does it go. */
 function dispatch(context: RouterContext, exchange: Exchange, line: RequestLine): void | Promise<void> {
-  if (line.problem) throw line.problem
   checkTimeout(line)
   const open = context.publicPaths(line.path)
   if (open) return open(exchange, line, ANONYMOUS)
@@ -75,6 +74,7 @@ function attributesOf({ verb, info, query }: RequestLine): AccessAttributes {
 
 function serve(context: RouterContext, exchange: Exchange, line: RequestLine, user: UserInfo): void | Promise<void> {
   context.userRates.take(user)
+  if (line.problem) throw line.problem
   return withSeats(context.flowControl, context.machinery.feed, { exchange, line, user }, () => {
     const pending = authorize(context.authorizer, user, attributesOf(line))
     const handle = () => {
