@@ -492,7 +492,7 @@ const PATHS: [path: string, code: number, reason: string][] = [
   ['/apis/apps/v9/deployments', 404, 'NotFound'],
   ['/api/v1/namespaces/absent/configmaps/x', 404, 'NotFound'],
   ['/api/v1/namespaces/a%2Fb/configmaps', 400, 'BadRequest'],
-  ['/api/v1/namespaces/default/../../../etc/passwd', 404, 'NotFound'],
+  ['/api/v1/namespaces/default/../../../etc/passwd', 400, 'BadRequest'],
   ['/api/v1/namespaces/%2e%2e/configmaps/%2e%2e', 400, 'BadRequest'],
   ['/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets', 400, 'BadRequest'],
   ['/api/v1/namespaces/default/configmaps/__proto__', 404, 'NotFound'],

@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http'
 import type { Writable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { nodeKind } from '../../api/kinds/core/node/kind.ts'
 import { podKind } from '../../api/kinds/core/pod/kind.ts'
@@ -96,9 +96,23 @@ function logOptionErrors(asked: URLSearchParams): FieldError[] {
   return errors
 }
 
+/** More than a sentence is not read. */
+const MAX_MESSAGE_BYTES = 16 * 1024
+
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size > MAX_MESSAGE_BYTES) break
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, MAX_MESSAGE_BYTES)
+}
+
 /** The kubelet answers with a sentence; the client wants a Status. */
 async function refusal({ response }: BackendAnswer, name: string): Promise<ApiError> {
-  const message = (await text(response)).trim()
+  const message = (await beginningOf(response)).trim()
   const code = response.statusCode ?? 500
   if (code === 400) return badRequest(message)
   if (code === 500) return internalError(message)

@@ -13,7 +13,8 @@ export function http1Connection(server: ServerAddress): HttpConnection {
     request: (request) =>
       new Promise<HttpResponse>((resolve, reject) => {
         const options = { agent, method: request.method, headers: headersOf(request), signal: request.signal }
-        const outgoing = open(new URL(request.path, server.url), options)
+        // Not relative to the server: a path with two slashes would name another host.
+        const outgoing = open(new URL(server.url.origin + request.path), options)
         outgoing.on('response', (message) => resolve(responseOf(message)))
         outgoing.on('error', reject)
         outgoing.end(request.body)
