@@ -3,7 +3,7 @@
  * administrator they reach nothing there.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { asRoot } from '../linux/as-root.ts'
+import { asRoot, asRootEach } from '../linux/as-root.ts'
 import { eventually, Machine } from '../tools/machine.ts'
 import { MachineNetwork } from '../tools/machine-network.ts'
 
@@ -167,14 +167,17 @@ asRoot('a cluster with a node behind the machine', () => {
   })
 })
 
-asRoot('a cluster whose node is the machine', () => {
+const MODES = ['nftables', 'iptables', 'userspace'].map((mode) => [mode, mode] as const)
+
+asRootEach(MODES, 'a cluster whose node is the machine, in mode', (mode) => {
   const street = new Street(['10.244.0.0/16', '10.96.0.0/16', '10.98.0.0/24'])
   const { machine, neighbour } = street
   let podIP: string
   let open: Places
   let closed: Places
   beforeAll(async () => {
-    await machine.up('--listen', street.address, '--node-name', 'one', '--api-port', '6443')
+    const choices = ['--api-port', '6443', '--proxy-mode', mode]
+    await machine.up('--listen', street.address, '--node-name', 'one', ...choices)
     const addresses = await street.runWeb()
     podIP = addresses.podIP
     open = {
@@ -203,6 +206,13 @@ asRoot('a cluster whose node is the machine', () => {
 
   test('answers a neighbour at what is published, and nowhere else', async () => {
     expect(await reached(neighbour, { ...open, ...closed })).toEqual(Object.keys(open))
+  })
+
+  test('has no other open port, as those of a proxy in user space would be', async () => {
+    const listening = await machine.must('ss', '-Hlnt', `src ${street.address}`)
+    const ports = listening.split('\n').flatMap((line) => /:(\d+)\s/.exec(line)?.[1] ?? [])
+    const places = Object.fromEntries(ports.map((port) => [port, `tcp ${street.address} ${port}`]))
+    expect((await reached(neighbour, places)).sort()).toEqual(['10250', '6443'])
   })
 
   test('takes no packets through its tunnel from a machine that is no node', async () => {

@@ -108,11 +108,16 @@ export const isNewConnection: readonly NftExpression[] = [
 ]
 
 /** The client asked for another address than the one it was led to. */
-export const isRedirected: readonly NftExpression[] = [
-  { expr: 'ct', key: 'status', to: 0 },
-  { expr: 'bitwise', from: 0, to: 0, mask: encodeValue('mark', CT_STATUS_DNAT), xor: ZERO },
-  { expr: 'compare', from: 0, op: 'ne', value: ZERO },
-]
+export const isRedirected: readonly NftExpression[] = redirected('ne')
+export const isNotRedirected: readonly NftExpression[] = redirected('eq')
+
+function redirected(op: 'eq' | 'ne'): NftExpression[] {
+  return [
+    { expr: 'ct', key: 'status', to: 0 },
+    { expr: 'bitwise', from: 0, to: 0, mask: encodeValue('mark', CT_STATUS_DNAT), xor: ZERO },
+    { expr: 'compare', from: 0, op, value: ZERO },
+  ]
+}
 
 /** The packet comes from, or goes to, an address of this node. */
 export const isLocalAddress = (of: 'source' | 'destination'): NftExpression[] => [

@@ -63,10 +63,14 @@ export class NftablesBackend implements ServiceProxyBackend {
 
   async cleanup(): Promise<void> {
     this.#rulesets = undefined
-    const nftables = this.#open()
+    await this.removeTables(this.#tableName)
+  }
+
+  /** Of all families. */
+  async removeTables(name: string): Promise<void> {
     const transaction = new NftTransaction()
-    for (const table of nftables.tables()) if (table.name === this.#tableName) transaction.deleteTable(table)
-    await this.#commit(transaction)
+    for (const table of this.#open().tables()) if (table.name === name) transaction.deleteTable(table)
+    await this.commit(transaction)
   }
 
   onDrift(listener: () => void): Disposable {
@@ -85,7 +89,8 @@ export class NftablesBackend implements ServiceProxyBackend {
     return this.#nftables
   }
 
-  async #commit(transaction: NftTransaction): Promise<void> {
+  /** A change of our own, also of a table beside this one: it is no drift. */
+  async commit(transaction: NftTransaction): Promise<void> {
     if (transaction.operations.length === 0) return
     await this.#open().commit(transaction)
     this.#generations.note(this.#open().generation())
@@ -102,9 +107,9 @@ export class NftablesBackend implements ServiceProxyBackend {
       for (const key of changed) if (key.endsWith(family)) changes.push([key, table.get(key)])
       if (changes.length > 0) ruleset.change(changes, transaction, ahead, behind)
     }
-    await this.#commit(ahead)
-    await this.#commit(transaction)
-    await this.#commit(behind)
+    await this.commit(ahead)
+    await this.commit(transaction)
+    await this.commit(behind)
   }
 
   /** Adopts what is there: only differences are written, so that a restart moves nothing. */
@@ -117,7 +122,7 @@ export class NftablesBackend implements ServiceProxyBackend {
       rulesets.set(family, ruleset)
     }
     try {
-      for (const transaction of this.#difference(wanted)) await this.#commit(transaction)
+      for (const transaction of this.#difference(wanted)) await this.commit(transaction)
     } catch (error) {
       if (!(error instanceof NftError)) throw error
       // Someone changed it at the same time, or in a way that cannot be undone step by step.
@@ -125,7 +130,7 @@ export class NftablesBackend implements ServiceProxyBackend {
       log.info('nftables: the table is written anew', { error: error.message })
       const transaction = new NftTransaction()
       for (const contents of wanted) replaceTable(contents, transaction)
-      await this.#commit(transaction)
+      await this.commit(transaction)
     }
     return rulesets
   }

@@ -2,6 +2,7 @@
 import { getOrCreate } from '../../base/get-or-create.ts'
 import type { PortSource } from '../nftables/nftables-backend.ts'
 import type { Endpoint, ServicePort, ServicePortKey } from '../service-port.ts'
+import type { ListenerAddress } from './listener-guard.ts'
 import type { Relay, RelayTargets } from './relay.ts'
 
 /** A port under a Local policy has two: one leads to any endpoint, one to those of this node. */
@@ -9,6 +10,7 @@ export type Scope = 'cluster' | 'local'
 
 interface OpenListener {
   readonly endpoint: Endpoint
+  readonly address: ListenerAddress
   targets: RelayTargets
 }
 
@@ -30,6 +32,11 @@ export class Listeners {
 
   clear(): void {
     this.#open.clear()
+  }
+
+  /** Where all that are open listen. */
+  *addresses(): Generator<ListenerAddress> {
+    for (const listeners of this.#open.values()) for (const { address } of listeners.values()) yield address
   }
 
   /** Opens and changes what these ports ask for; the ids of listeners that nobody asks for any more. */
@@ -105,7 +112,8 @@ export class Listeners {
     const id = idOf(port.key, scope)
     const number = await relay.open({ id, family, ip, protocol: protocol as 'TCP' | 'UDP', ...targets })
     const endpoint: Endpoint = { ip, port: number, isLocal: false, id: `${ip} ${number}` }
-    getOrCreate(this.#open, port.key, () => new Map()).set(scope, { endpoint, targets })
+    const address = { family, ip, protocol, port: number }
+    getOrCreate(this.#open, port.key, () => new Map()).set(scope, { endpoint, address, targets })
   }
 
   #change(relay: Relay, port: ServicePort, scope: Scope, listener: OpenListener): void {

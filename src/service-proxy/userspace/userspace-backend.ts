@@ -1,6 +1,7 @@
 import type { BackendOptions, ServiceProxyBackend } from '../backend.ts'
 import { NftablesBackend, type PortSource } from '../nftables/nftables-backend.ts'
 import type { ServicePortKey } from '../service-port.ts'
+import { LISTENER_TABLE_NAME, ListenerGuard } from './listener-guard.ts'
 import { Listeners } from './listeners.ts'
 import type { Relay } from './relay.ts'
 import { startRelay } from './start-relay.ts'
@@ -20,6 +21,9 @@ export class UserspaceBackend implements ServiceProxyBackend {
   readonly mode = 'userspace'
   readonly listeners: Listeners
   readonly #rules: NftablesBackend
+  readonly #guard = new ListenerGuard()
+  /** Until it has gone through, nothing is known of the kernel. */
+  #isGuardKnown = false
   readonly #startRelay: () => Relay
   readonly #drift = new Set<() => void>()
   #relay: Relay | undefined
@@ -37,12 +41,21 @@ export class UserspaceBackend implements ServiceProxyBackend {
   async apply(table: PortSource, changed: ReadonlySet<ServicePortKey> | 'all'): Promise<void> {
     const relay = this.#openRelay()
     const unused = await this.listeners.update(relay, table, changed === 'all' ? this.#allKeys(table) : changed)
+    await this.#guardListeners(changed === 'all')
     await this.#rules.apply(this.listeners.view(table), changed)
     this.listeners.close(relay, unused)
   }
 
-  cleanup(): Promise<void> {
-    return this.#rules.cleanup()
+  async cleanup(): Promise<void> {
+    await this.#rules.cleanup()
+    await this.#rules.removeTables(LISTENER_TABLE_NAME)
+  }
+
+  async #guardListeners(isAnew: boolean): Promise<void> {
+    const transaction = this.#guard.changes(this.listeners.addresses(), isAnew || !this.#isGuardKnown)
+    this.#isGuardKnown = false
+    await this.#rules.commit(transaction)
+    this.#isGuardKnown = true
   }
 
   onDrift(listener: () => void): Disposable {
