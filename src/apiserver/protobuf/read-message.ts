@@ -1,5 +1,5 @@
 import { decodeText } from '../../api/schema/decode.ts'
-import { scanJson } from '../../api/schema/json-scan.ts'
+import { scanJson, weighJson } from '../../api/schema/json-scan.ts'
 import { type Field, type Message, TYPE } from './messages.ts'
 import { WIRE, WireError, type WireReader } from './wire-reader.ts'
 
@@ -77,6 +77,7 @@ function readEntry(r: WireReader, end: number, field: Field, wireType: number, d
     map = {}
     draft[field.name] = map
   }
+  r.countMapEntry()
   const stop = r.endOfBytes(end)
   let key = ''
   let value: unknown
@@ -147,9 +148,9 @@ function readMessageValue(r: WireReader, end: number, field: Field, wireType: nu
 /** Values of any shape travel as the text of their JSON. */
 function readJson(r: WireReader, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
-  const { depth, values } = scanJson(bytes)
-  r.count(values)
-  if (depth > MAXIMUM_DEPTH) throw new WireError('exceeded max depth')
+  const { depth } = scanJson(bytes)
+  if (depth <= MAXIMUM_DEPTH) r.count(weighJson(bytes, depth))
+  else throw new WireError('exceeded max depth')
   const text = decodeText(bytes)
   if (text === undefined) throw new WireError('invalid UTF-8 in the text of a raw value')
   try {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { refuseManyValues } from '../../api/schema/decode.ts'
+import { refuseHeavy } from '../../api/schema/decode.ts'
+import { KEY_WEIGHT, MANY_KEYS } from '../../api/schema/json-scan.ts'
 
 /** The bytes are no message, or not the one that was expected. */
 export class WireError extends Error {}
@@ -16,16 +17,21 @@ export class WireReader {
   /** All bytes as characters, made once: short texts are cut out of it. */
   #characters: string | undefined
   at = 0
-  #values = 0
+  #weight = 0
+  #mapEntries = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
-  /** Counts values that were read: a body may not hold more than it may in JSON. */
-  count(values: number): void {
-    this.#values += values
-    refuseManyValues(this.#values)
+  /** Counts what was read: a body may not make more work than it may in JSON. */
+  count(weight: number): void {
+    this.#weight += weight
+    refuseHeavy(this.#weight)
+  }
+
+  countMapEntry(): void {
+    this.count(++this.#mapEntries > MANY_KEYS ? KEY_WEIGHT : 1)
   }
 
   /** A tag or a length: 32 bits without a sign. */

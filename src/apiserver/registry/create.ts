@@ -8,7 +8,7 @@ import { allocatorOf } from './allocation.ts'
 import type { Answer } from './answer.ts'
 import { betweenSteps } from './between-steps.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'
-import { decodeObject } from './decode.ts'
+import { decodeObject, refuseGrownObject } from './decode.ts'
 import { unstored } from './encoding.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
@@ -78,6 +78,7 @@ async function createFrom(
   const { bodyBytes } = request
   await betweenSteps(bodyBytes)
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
+  if (bodyBytes !== undefined) refuseGrownObject(draft, bodyBytes)
   const target = targetOf(machinery, request, draft.metadata.name)
   const admission = new CreateAdmission(request, storage, draft, options, reserved)
   const admitting = machinery.admission.admit(admission)
