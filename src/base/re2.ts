@@ -17,6 +17,9 @@ export interface Re2 {
 /** Compiled patterns that are kept; the ones used longest ago go first. */
 const KEPT_PATTERNS = 4096
 
+/** Longer ones take long to compile. */
+const MAX_PATTERN = 4096
+
 let loading: Promise<Re2> | undefined
 
 /** The engine is loaded when first needed: most clusters start without a pattern. */
@@ -62,6 +65,7 @@ class CachingRe2 implements Re2 {
   }
 
   #get(pattern: string): RE2JS {
+    if (pattern.length > MAX_PATTERN) throw new Error(`the expression is longer than ${MAX_PATTERN} characters`)
     let compiled = this.#compiled.get(pattern)
     if (compiled === undefined) compiled = this.#compile(pattern)
     else this.#compiled.delete(pattern)

@@ -24,3 +24,19 @@ function turn(): void {
   if (waiting.length > 0) expectTurn()
   next?.()
 }
+
+/** How long work goes on before it gives others a turn. */
+const TURN_MS = 10
+
+/** Runs work that comes in steps, and gives others a turn whenever it has taken long. Gathers what the steps yield. */
+export async function inTurns<T>(steps: Iterable<readonly T[]>): Promise<T[]> {
+  const found: T[] = []
+  let started = performance.now()
+  for (const step of steps) {
+    for (const one of step) found.push(one)
+    if (performance.now() - started < TURN_MS) continue
+    await takeTurn()
+    started = performance.now()
+  }
+  return found
+}

@@ -15,8 +15,9 @@ export class WireReader {
   /** All bytes as characters, made once: short texts are cut out of it. */
   #characters: string | undefined
   at = 0
-  /** How many values were read so far, where the reader of a message counts them. */
-  values = 0
+  /** Kept by the reader of a message, which bounds them: the work of what was read so far, and its map entries. */
+  weight = 0
+  mapEntries = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes

@@ -124,10 +124,10 @@ describe('name checks', () => {
     expect(check(name, isPrefix)).toHaveLength(errors)
   })
 
-  test('a long hostile name is answered in linear time', () => {
+  test('of a name of a megabyte only its length is told', () => {
     const hostile = `${'a-'.repeat(500_000)}!`
-    expect(names.isDns1123Subdomain(hostile)).toHaveLength(2)
-    expect(names.isQualifiedName(hostile)).toHaveLength(2)
-    expect(names.isWildcardDns1123Subdomain(hostile)).toHaveLength(2)
+    expect(names.isDns1123Subdomain(hostile)).toEqual(['must be no more than 253 bytes'])
+    expect(names.isQualifiedName(hostile)).toEqual(['name part must be no more than 63 bytes'])
+    expect(names.isCIdentifier(hostile)).toHaveLength(1)
   })
 })

@@ -24,10 +24,13 @@ const rule = (message: string, format: string, ...examples: string[]): Rule => (
   message: regexMessage(message, format, ...examples),
 })
 
-/** Most checks: at most so many bytes, and one pattern.  */
+const LONG = 16 * 1024
+
+/** Most checks: at most so many bytes, and one pattern. Of a text that is much too long only that is said. */
 function check(value: string, rule: Rule, maxLength = Number.POSITIVE_INFINITY): string[] {
   const tooLong = value.length * 3 > maxLength && Buffer.byteLength(value) > maxLength
-  const matches = rule.pattern.test(value)
+  // Nobody needs to read on in a name of megabytes.
+  const matches = (tooLong && value.length > LONG) || rule.pattern.test(value)
   if (matches && !tooLong) return []
   return [...(tooLong ? [maxLengthMessage(maxLength)] : []), ...(matches ? [] : [rule.message])]
 }

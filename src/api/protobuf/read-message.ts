@@ -1,13 +1,15 @@
 import { WIRE, WireError, type WireReader } from '../../protobuf/wire-reader.ts'
-import { decodeText, refuseManyValues } from '../schema/decode.ts'
-import { scanJson } from '../schema/json-scan.ts'
+import { decodeText, refuseHeavy } from '../schema/decode.ts'
+import { KEY_WEIGHT, MANY_KEYS, scanJson, weighJson } from '../schema/json-scan.ts'
 import { type Field, type Message, TYPE } from './messages.ts'
 
-/** Counts values that were read: a protobuf body may not hold more of them than a JSON body. */
-function count(reader: WireReader, values: number): void {
-  reader.values += values
-  refuseManyValues(reader.values)
+/** Counts what was read: a protobuf body may not make more work than a JSON body. */
+function count(reader: WireReader, weight: number): void {
+  reader.weight += weight
+  refuseHeavy(reader.weight)
 }
+
+const countMapEntry = (reader: WireReader) => count(reader, ++reader.mapEntries > MANY_KEYS ? KEY_WEIGHT : 1)
 
 export type Draft = Record<string, unknown>
 
@@ -83,6 +85,7 @@ function readEntry(r: WireReader, end: number, field: Field, wireType: number, d
     map = {}
     draft[field.name] = map
   }
+  countMapEntry(r)
   const stop = r.endOfBytes(end)
   let key = ''
   let value: unknown
@@ -153,9 +156,9 @@ function readMessageValue(r: WireReader, end: number, field: Field, wireType: nu
 /** Values of any shape travel as the text of their JSON. */
 function readJson(r: WireReader, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
-  const { depth, values } = scanJson(bytes)
-  count(r, values)
+  const { depth } = scanJson(bytes)
   if (depth > MAXIMUM_DEPTH) throw new WireError('exceeded max depth')
+  count(r, weighJson(bytes, depth))
   const text = decodeText(bytes)
   if (text === undefined) throw new WireError('invalid UTF-8 in the text of a raw value')
   try {

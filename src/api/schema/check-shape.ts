@@ -1,3 +1,4 @@
+import { requestTooLarge } from '../meta/api-error.ts'
 import { type Decoded, decodeBytes, decodeMicroTime, decodeQuantity, decodeTime } from './formats.ts'
 import { goTypeError } from './go-type-error.ts'
 import { countKeys } from './json-scan.ts'
@@ -24,6 +25,10 @@ export interface ShapeReport {
 }
 
 const REPORTED_FIELDS = 100
+/** Who owns what is kept for each item of a list with keys, in a map: more are too much work for one request. */
+const MAX_KEYED_ITEMS = 10_000
+const tooManyItems = (path: Path) =>
+  requestTooLarge(`Request entity too large: ${formatPath(path)} has more than ${MAX_KEYED_ITEMS} items`)
 
 /**
  * One walk over a private draft that finds wrong types and unknown fields, prunes, fills in defaults and brings
@@ -94,7 +99,8 @@ class ShapeWalk implements ShapeReport {
     }
   }
 
-  #list(draft: unknown[], items: Plan, depth: number): void {
+  #list(draft: unknown[], items: Plan, depth: number, isKeyed: boolean): void {
+    if (isKeyed && draft.length > MAX_KEYED_ITEMS) throw tooManyItems(this.#path.slice(0, depth))
     for (let i = 0; i < draft.length; i++) {
       if (this.#shared?.has(draft[i])) continue
       this.#path[depth] = i
@@ -124,7 +130,7 @@ class ShapeWalk implements ShapeReport {
         return value
       case CHECK.list:
         if (!Array.isArray(value)) this.#wrongType(value, plan, depth)
-        else if (opened(plan).items !== undefined) this.#list(value, plan.items!, depth)
+        else if (opened(plan).items !== undefined) this.#list(value, plan.items!, depth, plan.isKeyed)
         return value
       case CHECK.integer:
         if (!Number.isInteger(value) || (value as number) < plan.minimum || (value as number) > plan.maximum) {

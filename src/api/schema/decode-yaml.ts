@@ -1,15 +1,16 @@
 import { badRequest } from '../meta/api-error.ts'
-import { type DecodedBody, decodeText, MAX_VALUES } from './decode.ts'
+import { type DecodedBody, decodeText, MAX_WEIGHT } from './decode.ts'
 import { MAX_PROBLEMS } from './json-reader.ts'
+import { weightOf } from './json-scan.ts'
 import { type YamlLimits, YamlReader, type YamlResult } from './yaml-reader.ts'
 
 export const YAML_LIMITS: YamlLimits = {
   nesting: 200,
-  lexemes: 10 * MAX_VALUES,
+  lexemes: 10 * MAX_WEIGHT,
   aliases: 1000,
   expandedAliases: 100,
   depth: 1000,
-  values: MAX_VALUES,
+  weight: MAX_WEIGHT,
   characters: 3 * 1024 * 1024,
   duplicates: MAX_PROBLEMS,
 }
@@ -36,7 +37,7 @@ export async function decodeYaml(
 }
 
 async function read(text: string): Promise<YamlResult> {
-  return new YamlReader(await import('yaml'), YAML_LIMITS).read(text)
+  return new YamlReader(await import('yaml'), YAML_LIMITS, weightOf).read(text)
 }
 
 const yamlError = (message: string, line?: number) =>

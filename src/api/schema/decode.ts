@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { type ApiError, badRequest, requestTooLarge } from '../meta/api-error.ts'
 import { formatPath, type ShapeReport } from './check-shape.ts'
 import { MAX_FOUND, MAX_PROBLEMS, readJson } from './json-reader.ts'
-import { scanJson } from './json-scan.ts'
+import { KEY_WEIGHT, MANY_KEYS, scanJson, weighJson } from './json-scan.ts'
 import { PathTree } from './path-tree.ts'
 
 /** A request body, parsed once. */
@@ -18,25 +18,29 @@ export interface DecodedBody {
 /** Deeper documents are only sent to exhaust a parser. */
 const MAXIMUM_DEPTH = 1000
 /**
- * Entries of all objects and lists of a body together. A body of real fields reaches the store's limit of 1.5 MiB first;
- * one with more holds a million empty objects, each of which costs every later step its time.
+ * Fields and items of a body together. An object of real ones reaches the store's limit of 1.5 MiB first; one with more
+ * holds a million empty objects, each of which costs every later step its time.
  */
-export const MAX_VALUES = 100_000
+export const MAX_WEIGHT = 100_000
+/** Smaller bodies cannot weigh so much. */
+const LARGE_BYTES = MAX_WEIGHT / 2
 
-export function refuseManyValues(values: number): void {
-  if (values > MAX_VALUES)
-    throw requestTooLarge(`Request entity too large: the object has more than ${MAX_VALUES} fields and items`)
+export function refuseHeavy(weight: number): void {
+  if (weight > MAX_WEIGHT)
+    throw requestTooLarge(
+      `Request entity too large: the object has more than ${MAX_WEIGHT} fields and items, where each field of a map with more than ${MANY_KEYS} counts as ${KEY_WEIGHT}`,
+    )
 }
 
 /**
- * Throws a bad request if the bytes are no JSON, no UTF-8, nested too deep, or hold too many values. The last of two equal keys wins. With
+ * Throws a bad request if the bytes are no JSON, no UTF-8, nested too deep, or make too much work. The last of two equal keys wins. With
  * `expectedKind` the value must be an object, and the message names that kind.
  */
 export function decodeJson(bytes: Buffer, expectedKind?: string): DecodedBody {
   const fail = (why: string) => unrecognized(why, bytes, expectedKind)
-  const { keys, depth, values, hasLongNumber } = scanJson(bytes)
+  const { keys, depth, hasLongNumber } = scanJson(bytes)
   if (depth > MAXIMUM_DEPTH) throw fail('exceeded max depth')
-  refuseManyValues(values)
+  if (bytes.length > LARGE_BYTES) refuseHeavy(weighJson(bytes, depth))
   const text = decodeText(bytes)
   if (text === undefined) throw fail('invalid UTF-8 in the text')
   const value = parse(text, fail)
@@ -61,7 +65,8 @@ export function decodeText(bytes: Buffer): string | undefined {
 
 function parse(text: string, fail: (why: string) => ApiError): unknown {
   try {
-    return JSON.parse(SURROGATE_ESCAPE.test(text) ? withoutHalfPairs(text) : text)
+    const value: unknown = JSON.parse(text)
+    return SURROGATE_ESCAPE.test(text) ? withoutHalfPairs(value) : value
   } catch {
     throw fail(readJson(text) ?? 'invalid JSON')
   }
@@ -73,11 +78,17 @@ const hasInfinity = (value: unknown): boolean =>
     : value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
-const ESCAPES = /\\(?:u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs
 
 /** Half of a surrogate pair is no text and has no UTF-8; like upstream, it is read as the replacement character. */
-const withoutHalfPairs = (text: string) =>
-  text.replace(ESCAPES, (sequence, _pair, half) => (half === undefined ? sequence : '\\ufffd'))
+function withoutHalfPairs(value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value)
+  if (Array.isArray(value)) return value.map(withoutHalfPairs)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [wellFormed(key), withoutHalfPairs(child)]))
+}
+
+/** UTF-8 has no form for half a pair, and its encoder writes the replacement character. */
+const wellFormed = (text: string) => Buffer.from(text).toString()
 
 const SHOWN_BYTES = 30
 

@@ -97,7 +97,8 @@ class JsonReader {
   #key(seen: Set<string>, place: PathTree | undefined): PathTree | undefined {
     const start = this.#at
     this.#string()
-    const key = JSON.parse(this.#text.slice(start, this.#at)) as string
+    const text = this.#text.slice(start, this.#at)
+    const key = text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
     const below = place?.child(key)
     this.#path.push(key)
     this.#onKey(this.#path, seen.has(key), below)
@@ -166,7 +167,11 @@ class JsonReader {
   }
 
   #space(): void {
-    while (this.#at < this.#text.length && ' \t\n\r'.includes(this.#text[this.#at]!)) this.#at++
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.#at++
+    }
   }
 
   #take(char: string): boolean {

@@ -39,6 +39,8 @@ export interface Plan {
   objectForm: Plan | undefined
   readonly keepUnknown: boolean
   readonly nullable: boolean
+  /** Items of the list are told apart by key or value. */
+  readonly isKeyed: boolean
   readonly minimum: number
   readonly maximum: number
   /** Fields of this object that have a default. */
@@ -84,6 +86,7 @@ function emptyPlan(schema: Schema, builtin: boolean): Plan {
     objectForm: undefined,
     keepUnknown: schema.preserveUnknownFields === true,
     nullable: schema.nullable === true,
+    isKeyed: schema.listType === 'map' || schema.listType === 'set',
     minimum: wide ? -(2 ** 63) : -(2 ** 31),
     maximum: wide ? 2 ** 63 : 2 ** 31 - 1,
     defaults: [],

@@ -18,11 +18,14 @@ export interface YamlLimits {
   readonly expandedAliases: number
   /** Of the JSON, since a small text with aliases may stand for a huge tree. */
   readonly depth: number
-  readonly values: number
+  readonly weight: number
   readonly characters: number
   /** Duplicate keys that are named. */
   readonly duplicates: number
 }
+
+/** What the entries of one object or list weigh. */
+export type WeightOf = (entries: number, isObject: boolean) => number
 
 export type YamlResult =
   | { readonly json: string; readonly duplicates: readonly string[] }
@@ -36,10 +39,12 @@ export type YamlResult =
 export class YamlReader {
   readonly #yaml: YamlLibrary
   readonly #limits: YamlLimits
+  readonly #weightOf: WeightOf
 
-  constructor(yaml: YamlLibrary, limits: YamlLimits) {
+  constructor(yaml: YamlLibrary, limits: YamlLimits, weightOf: WeightOf) {
     this.#yaml = yaml
     this.#limits = limits
+    this.#weightOf = weightOf
   }
 
   read(text: string): YamlResult {
@@ -116,16 +121,16 @@ export class YamlReader {
     )
 
   #isWithin(root: unknown): boolean {
-    let { values, characters } = this.#limits
+    let { weight, characters } = this.#limits
     const visit = (value: unknown, depth: number): boolean => {
       if (typeof value === 'string') characters -= value.length
-      if (--values < 0 || characters < 0 || depth < 0) return false
+      if (weight < 0 || characters < 0 || depth < 0) return false
       if (typeof value !== 'object' || value === null) return true
-      if (Array.isArray(value)) return value.every((item) => visit(item, depth - 1))
-      return Object.entries(value).every(([key, child]) => {
-        characters -= key.length
-        return visit(child, depth - 1)
-      })
+      const keys = Array.isArray(value) ? [] : Object.keys(value)
+      const children: readonly unknown[] = Object.values(value)
+      weight -= this.#weightOf(children.length, keys.length > 0)
+      for (const key of keys) characters -= key.length
+      return children.every((child) => visit(child, depth - 1))
     }
     return visit(root, this.#limits.depth)
   }

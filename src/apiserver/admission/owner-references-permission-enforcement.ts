@@ -50,9 +50,9 @@ async function check(request: AdmissionRequest, authorizer: Authorizer, findKind
 
 /** References that hold up their owner and did not before. */
 function newBlocking(draft: KubernetesObject, old: KubernetesObject | undefined): OwnerReference[] {
-  const before = old?.metadata.ownerReferences ?? []
-  const wasBlocking = ({ uid }: OwnerReference) => before.some((one) => one.uid === uid && one.blockOwnerDeletion)
-  return (draft.metadata.ownerReferences ?? []).filter((owner) => owner.blockOwnerDeletion && !wasBlocking(owner))
+  const isBlocking = (owner: OwnerReference) => owner.blockOwnerDeletion
+  const before = new Set(old?.metadata.ownerReferences?.filter(isBlocking).map(({ uid }) => uid))
+  return (draft.metadata.ownerReferences ?? []).filter((owner) => isBlocking(owner) && !before.has(owner.uid))
 }
 
 async function blockingProblem(

@@ -7,6 +7,7 @@ import { invalidObject } from '../../api/meta/api-error.ts'
 import { type FieldError, invalid } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { inTurns } from '../../base/take-turn.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './plugin.ts'
 import { type ParamPermissionContext, paramProblems } from './policy/param-permission.ts'
 
@@ -60,9 +61,12 @@ async function webhookProblems(draft: KubernetesObject, old: KubernetesObject | 
       return [invalid(path.child('expression'), expression, error.message)]
     }
   }
-  return all.flatMap((conditions, i) =>
-    conditions.flatMap(({ expression }, j) => check(expression, WEBHOOKS.index(i).child('matchConditions').index(j))),
-  )
+  function* checks() {
+    for (const [i, conditions] of all.entries())
+      for (const [j, { expression }] of conditions.entries())
+        yield check(expression, WEBHOOKS.index(i).child('matchConditions').index(j))
+  }
+  return inTurns(checks())
 }
 
 async function policyProblems(

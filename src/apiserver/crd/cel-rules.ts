@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/apiextensions-v1.ts'
 import { childSchemas } from '../../api/kinds/apiextensions/custom-resource-definition/schema-tree.ts'
-import { type FieldError, invalid, notSupported } from '../../api/meta/field-error.ts'
+import { type FieldError, invalid, notSupported, tooMany } from '../../api/meta/field-error.ts'
 import type { FieldPath } from '../../api/meta/field-path.ts'
 import type { Re2 } from '../../base/re2.ts'
 import { type CompiledRule, compileRule, RuleError } from './cel-rule.ts'
@@ -53,15 +53,19 @@ function tryCompile(
 
 const REASONS = ['FieldValueInvalid', 'FieldValueForbidden', 'FieldValueRequired', 'FieldValueDuplicate']
 
-/** What is wrong with the rules of a schema. Rules that it had before are taken as they are. */
-export function checkRules(
+/** Rules that a schema may have: each takes a while to compile, also when the server starts. */
+const MAX_RULES = 1000
+
+/** What is wrong with the rules of a schema, one after the other. Rules that it had before are taken as they are. */
+export function* checkRules(
   props: JSONSchemaProps,
   before: JSONSchemaProps | undefined,
   path: FieldPath,
   re2: Re2,
-): FieldError[] {
+): Generator<FieldError[]> {
   const check = new RuleCheck(re2, isDeepStrictEqual(props, before))
-  return [...check.check({ props, before, path, isRoot: true, lost: undefined, cardinality: 1 }), ...check.total(path)]
+  yield* check.check({ props, before, path, isRoot: true, lost: undefined, cardinality: 1 })
+  yield check.total(path)
 }
 
 /** A part of a schema, and where it is. */
@@ -80,34 +84,35 @@ class RuleCheck {
   /** A schema that is there already may be as expensive as it is. */
   readonly #isUnchanged: boolean
   readonly #costs = new RuleCosts()
+  #rules = 0
 
   constructor(re2: Re2, isUnchanged: boolean) {
     this.#re2 = re2
     this.#isUnchanged = isUnchanged
   }
 
-  check(part: SchemaPart): FieldError[] {
+  *check(part: SchemaPart): Generator<FieldError[]> {
     const { props, before, path, lost } = part
-    const errors: FieldError[] = []
     const known = new Set(before?.[RULES]?.map((rule) => JSON.stringify(rule)))
-    props[RULES]?.forEach((rule, i) => {
-      errors.push(...this.#rule(rule, part, path.child(RULES).index(i), known.has(JSON.stringify(rule))))
-    })
+    for (const [i, rule] of (props[RULES] ?? []).entries()) {
+      if (++this.#rules > MAX_RULES) {
+        yield [tooMany(path.child(RULES).index(i), this.#rules, MAX_RULES)]
+        return
+      }
+      yield this.#rule(rule, part, path.child(RULES).index(i), known.has(JSON.stringify(rule)))
+    }
     const cardinality = cardinalityBelow(props, part.cardinality)
     for (const [child, at, what] of childSchemas(props, path)) {
       const isUncorrelated = what === 'array items' && props['x-kubernetes-list-type'] !== 'map'
-      errors.push(
-        ...this.check({
-          props: child,
-          before: childBefore(before, props, child),
-          path: at,
-          isRoot: false,
-          lost: isUncorrelated ? (lost ?? path) : lost,
-          cardinality,
-        }),
-      )
+      yield* this.check({
+        props: child,
+        before: childBefore(before, props, child),
+        path: at,
+        isRoot: false,
+        lost: isUncorrelated ? (lost ?? path) : lost,
+        cardinality,
+      })
     }
-    return errors
   }
 
   total(path: FieldPath): FieldError[] {

@@ -1,5 +1,6 @@
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions-v1.ts'
 import { invalidObject } from '../../api/meta/api-error.ts'
+import { MAX_ERRORS } from '../../api/meta/error-limit.ts'
 import type { FieldError } from '../../api/meta/field-error.ts'
 import { FieldPath } from '../../api/meta/field-path.ts'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
@@ -25,9 +26,10 @@ export function definitionChecks(engines: EngineLoader): AdmissionPlugin {
       const errors: FieldError[] = []
       for (const [i, version] of definition.spec.versions.entries()) {
         const before = (old as CustomResourceDefinition | undefined)?.spec.versions.find((v) => v.name === version.name)
-        errors.push(...checkSchema(version, before, VERSIONS.index(i), loaded))
+        errors.push(...(await checkSchema(version, before, VERSIONS.index(i), loaded)))
+        if (errors.length > MAX_ERRORS) break
       }
-      if (errors.length > 0) throw invalidObject(kind, name, errors)
+      if (errors.length > 0) throw invalidObject(kind, name, errors.slice(0, MAX_ERRORS))
     },
   }
 }

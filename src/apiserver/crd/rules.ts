@@ -23,9 +23,9 @@ export interface CelRules {
 export interface RuleEngines {
   readonly re2: Re2 | undefined
   readonly celRules: ((props: JSONSchemaProps) => CelRules | undefined) | undefined
-  /** What is wrong with the rules of a schema; those that the schema had before are taken as they are. */
+  /** What is wrong with the rules of a schema, one after the other; those that the schema had before are taken as they are. */
   readonly checkRules:
-    | ((props: JSONSchemaProps, before: JSONSchemaProps | undefined, path: FieldPath) => FieldError[])
+    | ((props: JSONSchemaProps, before: JSONSchemaProps | undefined, path: FieldPath) => Iterable<FieldError[]>)
     | undefined
 }
 

@@ -1,41 +1,54 @@
 import type { CustomResourceDefinitionVersion, JSONSchemaProps } from '../../api/generated/apiextensions-v1.ts'
 import { childSchemas, valueSchemas } from '../../api/kinds/apiextensions/custom-resource-definition/schema-tree.ts'
-import { type FieldError, invalid } from '../../api/meta/field-error.ts'
+import { type FieldError, invalid, tooMany } from '../../api/meta/field-error.ts'
 import type { FieldPath } from '../../api/meta/field-path.ts'
 import { checkShape } from '../../api/schema/check-shape.ts'
 import { validateValues } from '../../api/schema/validate-values.ts'
+import { inTurns } from '../../base/take-turn.ts'
 import { fieldNames, parseJsonPath } from './json-path.ts'
 import type { RuleEngines } from './rules.ts'
 import { customSchemas } from './structural-schema.ts'
 
+/** Patterns that a schema may have, where equal ones count once: each takes a while to compile. */
+const MAX_PATTERNS = 1000
+
 /** The checks of one version that need more than its structure. */
-export function checkSchema(
+export async function checkSchema(
   version: CustomResourceDefinitionVersion,
   before: CustomResourceDefinitionVersion | undefined,
   path: FieldPath,
   engines: RuleEngines,
-): FieldError[] {
+): Promise<FieldError[]> {
   const props = version.schema?.openAPIV3Schema
   if (!props) return []
   const at = path.child('schema', 'openAPIV3Schema')
-  const errors = [...checkNode(props, at, engines), ...checkPaths(version, props, path)]
+  const errors = [...(await inTurns(checkNode(props, at, engines, new Set()))), ...checkPaths(version, props, path)]
   // Rules of a schema with other faults are not looked at: their types would be guesses.
   if (errors.length === 0 && engines.checkRules)
-    errors.push(...engines.checkRules(props, before?.schema?.openAPIV3Schema, at))
+    errors.push(...(await inTurns(engines.checkRules(props, before?.schema?.openAPIV3Schema, at))))
   return errors
 }
 
-function checkNode(props: JSONSchemaProps, path: FieldPath, engines: RuleEngines): FieldError[] {
+function* checkNode(
+  props: JSONSchemaProps,
+  path: FieldPath,
+  engines: RuleEngines,
+  patterns: Set<string>,
+): Generator<FieldError[]> {
   const errors: FieldError[] = []
-  const problem = props.pattern === undefined ? undefined : engines.re2?.problem(props.pattern)
+  if (props.pattern !== undefined) patterns.add(props.pattern)
+  const isOneMore = patterns.size > MAX_PATTERNS
+  const problem = props.pattern === undefined || isOneMore ? undefined : engines.re2?.problem(props.pattern)
+  if (isOneMore) errors.push(tooMany(path.child('pattern'), patterns.size, MAX_PATTERNS))
   if (problem !== undefined)
     errors.push(
       invalid(path.child('pattern'), props.pattern, `must be a valid regular expression, but isn't: ${problem}`),
     )
   if (props.default !== undefined) errors.push(...checkDefault(props, path, engines))
-  for (const [child, at] of childSchemas(props, path)) errors.push(...checkNode(child, at, engines))
-  for (const [child, at] of valueSchemas(props, path)) errors.push(...checkNode(child, at, engines))
-  return errors
+  yield errors
+  if (isOneMore) return
+  for (const [child, at] of childSchemas(props, path)) yield* checkNode(child, at, engines, patterns)
+  for (const [child, at] of valueSchemas(props, path)) yield* checkNode(child, at, engines, patterns)
 }
 
 /** A default must be a value that its own schema takes as it is. */

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { badRequest, serviceUnavailable } from '../../api/meta/api-error.ts'
 import { YAML_LIMITS } from '../../api/schema/decode-yaml.ts'
+import { KEY_WEIGHT, MANY_KEYS, weightOf } from '../../api/schema/json-scan.ts'
 import { YamlReader, type YamlResult } from '../../api/schema/yaml-reader.ts'
 import type { Clock } from '../../base/clock.ts'
 
@@ -15,7 +16,10 @@ const program = () => `
 const { parentPort, workerData } = require('node:worker_threads')
 const yaml = require(workerData.yaml)
 const YamlReader = ${YamlReader.toString()}
-const reader = new YamlReader(yaml, workerData.limits)
+const MANY_KEYS = ${MANY_KEYS}
+const KEY_WEIGHT = ${KEY_WEIGHT}
+const weightOf = ${weightOf.toString()}
+const reader = new YamlReader(yaml, workerData.limits, weightOf)
 const parse = (bytes) => JSON.parse(Buffer.from(bytes).toString())
 const conversions = {
   readYaml: (text) => reader.read(text),

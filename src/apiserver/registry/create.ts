@@ -13,11 +13,11 @@ import {
 } from '../objects/object-meta.ts'
 import { addWarnings, type ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
-import { unstored } from '../watch-cache/encoding.ts'
+import { unstored, unstored } from '../watch-cache/encoding.ts'
 import type { Answer } from './answer.ts'
 import { betweenSteps } from './between-steps.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'
-import { decodeObject } from './decode.ts'
+import { decodeObject, refuseGrownObject } from './decode.ts'
 import { cacheOf, type Machinery, targetOf } from './machinery.ts'
 import { recordFields } from './managed-fields.ts'
 import { Reservations } from './reservations.ts'
@@ -84,6 +84,7 @@ async function createFrom(
   const { bodyBytes } = request
   await betweenSteps(bodyBytes)
   const { storage, hasGeneratedName } = prepare(machinery, request, draft)
+  if (bodyBytes !== undefined) refuseGrownObject(draft, bodyBytes)
   const target = targetOf(machinery, request, draft.metadata.name)
   const admission = new CreateAdmission(request, storage, draft, options, reserved)
   const admitting = machinery.admission.admit(admission)

@@ -3,9 +3,9 @@ import { badRequest, unsupportedMediaType } from '../../api/meta/api-error.ts'
 import { apiVersionOf, type Json, type KubernetesObject } from '../../api/meta/object.ts'
 import { builtinSchema } from '../../api/schema/builtin.ts'
 import { checkShape, formatPath } from '../../api/schema/check-shape.ts'
-import { type DecodedBody, decodeJson, MAX_VALUES, refuseManyValues, strictProblems } from '../../api/schema/decode.ts'
+import { type DecodedBody, decodeJson, MAX_WEIGHT, refuseHeavy, strictProblems } from '../../api/schema/decode.ts'
 import { findDuplicateFields } from '../../api/schema/json-reader.ts'
-import { countKeys, countValues } from '../../api/schema/json-scan.ts'
+import { countKeys, weigh } from '../../api/schema/json-scan.ts'
 import { cloneJson } from '../../patch/json-value.ts'
 import type { RequestBody, ResourceRequest } from '../request/resource-request.ts'
 import { betweenSteps } from './between-steps.ts'
@@ -76,8 +76,7 @@ export function decodePatch(body: RequestBody): { value: unknown; duplicates: re
 
 /** A patch adds to what is there: together they may be more than a body may hold. `bytes` is how large both are. */
 export function refuseGrownObject(draft: KubernetesObject, bytes: number): void {
-  // A value takes two bytes at least.
-  if (bytes > 2 * MAX_VALUES) refuseManyValues(countValues(draft))
+  if (bytes > MAX_WEIGHT / 2) refuseHeavy(weigh(draft))
 }
 
 function notThatKind(kind: Kind, why: string): Error {

@@ -22,7 +22,7 @@ import type { Answer } from './answer.ts'
 import { betweenSteps } from './between-steps.ts'
 import { commitDeletion, commitObject, NO_ALLOCATION } from './commit.ts'
 import { createWith, toStorage } from './create.ts'
-import { decodeObject } from './decode.ts'
+import { decodeObject, refuseGrownObject } from './decode.ts'
 import { isReadyToGo } from './delete.ts'
 import { encodeChangedItems } from './encode-changed-items.ts'
 import { type Machinery, readForUpdate, type Target, targetOf } from './machinery.ts'
@@ -155,6 +155,7 @@ async function storeChange(
   const subresource = storage.subresources[request.subresource]
   const old = current.object
   prepare(request.kind, storage, subresource, draft, old)
+  if (request.bodyBytes !== undefined) refuseGrownObject(draft, bytes)
   draft.metadata.resourceVersion = String(current.revision)
 
   const admission = admissionRequest(request, storage, draft, old, options, reserved)

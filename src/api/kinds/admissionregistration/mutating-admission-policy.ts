@@ -1,12 +1,12 @@
 import type { MutatingAdmissionPolicy, Mutation } from '../../generated/admissionregistration-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
+import { type FieldError, invalid, notSupported, required, tooMany } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { raiseGeneration } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources, validateMutatingOperations } from './match-resources.ts'
 import { REINVOCATION_POLICIES } from './mutating-webhook-configuration.ts'
-import { printedParamKind, validatePolicySpec } from './policy.ts'
+import { MAX_EXPRESSIONS, printedParamKind, validatePolicySpec } from './policy.ts'
 
 const SPEC = FieldPath.root('spec')
 /** The field that carries the patch, by its type. */
@@ -47,6 +47,8 @@ export const mutatingAdmissionPolicyKind = defineKind<MutatingAdmissionPolicy>({
 })
 
 function validate({ spec = {} }: MutatingAdmissionPolicy): FieldError[] {
+  const count = spec.mutations?.length ?? 0
+  if (count > MAX_EXPRESSIONS) return [tooMany(SPEC.child('mutations'), count, MAX_EXPRESSIONS)]
   const errors = validatePolicySpec(spec)
   errors.push(...validateMutatingOperations(spec.matchConstraints, SPEC.child('matchConstraints')))
   if (!spec.mutations?.length)

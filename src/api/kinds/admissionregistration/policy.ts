@@ -5,7 +5,7 @@ import type {
   ParamRef,
   Variable,
 } from '../../generated/admissionregistration-v1.ts'
-import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
+import { type FieldError, invalid, notSupported, required, tooMany } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { compileLabelSelector, formatSelector } from '../../meta/label-selector.ts'
 import { isPathSegmentName } from '../../meta/names.ts'
@@ -37,8 +37,13 @@ const CEL_RESERVED = new Set(
   ),
 )
 
+/** Validations, mutations and variables that a policy may have: each takes a while to compile. */
+export const MAX_EXPRESSIONS = 500
+
 export function validatePolicySpec(spec: PolicySpec): FieldError[] {
   const errors: FieldError[] = []
+  const count = spec.variables?.length ?? 0
+  if (count > MAX_EXPRESSIONS) return [tooMany(SPEC.child('variables'), count, MAX_EXPRESSIONS)]
   if (spec.failurePolicy === undefined) errors.push(required(SPEC.child('failurePolicy')))
   else if (!FAILURE_POLICIES.includes(spec.failurePolicy))
     errors.push(notSupported(SPEC.child('failurePolicy'), spec.failurePolicy, FAILURE_POLICIES))

@@ -4,13 +4,13 @@ import type {
   Validation,
 } from '../../generated/admissionregistration-v1.ts'
 import { defineKind } from '../../kind.ts'
-import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts'
+import { duplicate, type FieldError, invalid, notSupported, required, tooMany } from '../../meta/field-error.ts'
 import { FieldPath } from '../../meta/field-path.ts'
 import { isQualifiedName } from '../../meta/names.ts'
 import { prepareCreateWithStatus, prepareUpdateWithStatus, statusSubresource } from '../../strategy.ts'
 import { ageColumn, column, nameColumn } from '../core/printed-columns.ts'
 import { defaultMatchResources } from './match-resources.ts'
-import { printedParamKind, validatePolicySpec } from './policy.ts'
+import { MAX_EXPRESSIONS, printedParamKind, validatePolicySpec } from './policy.ts'
 
 const SPEC = FieldPath.root('spec')
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']
@@ -53,6 +53,8 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
 function validate({ metadata, spec = {} }: ValidatingAdmissionPolicy): FieldError[] {
   const errors = validatePolicySpec(spec)
   const { validations = [], auditAnnotations = [] } = spec
+  if (validations.length > MAX_EXPRESSIONS)
+    return [tooMany(SPEC.child('validations'), validations.length, MAX_EXPRESSIONS)]
   if (validations.length === 0 && auditAnnotations.length === 0) {
     const message = 'validations or auditAnnotations must contain at least one item'
     errors.push(required(SPEC.child('validations'), message), required(SPEC.child('auditAnnotations'), message))

@@ -125,8 +125,9 @@ function envWarnings(container: Container, path: string, warnings: string[]): vo
   })
 }
 
-/** How many ports of one number a port is compared with: a client sees the first few warnings only. */
+/** How many ports of one number a port is compared with, and up to how many warnings: a client sees the first few. */
 const COMPARED_PORTS = 10
+const MAX_WARNINGS = 100
 
 function portWarnings(spec: PodSpec, path: string, warnings: string[]): void {
   const byPort = new Map<string, { at: string; port: ContainerPort }[]>()
@@ -138,7 +139,7 @@ function portWarnings(spec: PodSpec, path: string, warnings: string[]): void {
         const at = `${path}.${field}[${i}].ports[${j}]`
         const key = `${port.containerPort}/${port.protocol}`
         const others = byPort.get(key) ?? []
-        for (const other of others) {
+        for (const other of warnings.length < MAX_WARNINGS ? others : []) {
           const text = portOverlap(port, other.port)
           if (text) warnings.push(`${at}: ${text} port definition with ${other.at}`)
         }
