@@ -148,7 +148,6 @@ export interface NodeFacts {
   readonly kubelet: KubeletFacts | undefined
   /** The kubelet's answer at /configz; empty if it gave none. */
   readonly configuration: KubeletConfigurationFacts
-  readonly proxyMode: string
   /** Certificate by which the kubelet reaches the API; undefined if its files are on another machine. */
   readonly clientCertificate: CertificateFact | undefined
   /** Processes of its pods whose container names no seccomp profile; undefined if none can be seen. */

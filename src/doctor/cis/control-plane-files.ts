@@ -6,9 +6,9 @@ import { advised, modes, owners, scored } from './rows.ts'
 const CHMOD = 'chmod go-rwx FILE'
 const CHOWN = 'chown USER FILE, with the user that runs sampan'
 const PARTS = [
-  ['API server', '1.1.1', '1.1.2'],
-  ['controllers', '1.1.3', '1.1.4'],
-  ['scheduler', '1.1.5', '1.1.6'],
+  ['start of the API server', '1.1.1', '1.1.2'],
+  ['start of controllers', '1.1.3', '1.1.4'],
+  ['start of the scheduler', '1.1.5', '1.1.6'],
 ] as const
 
 const withoutEtcd = (check: (facts: CisFacts) => ReturnType<typeof notApplicable>) => (facts: CisFacts) =>
@@ -18,8 +18,8 @@ const noEtcdPod = () => notApplicable('the store is part of the server: no etcd 
 
 export const controlPlaneFiles = [
   ...PARTS.flatMap(([part, mode, owner]) => [
-    scored(mode, `Only its owner can change how the ${part} starts`, CHMOD, modes(0o600, 'settings')),
-    scored(owner, `What the ${part} starts with belongs to its user`, CHOWN, owners('settings')),
+    scored(mode, `Only their owner can change the settings for the ${part}`, CHMOD, modes(0o600, 'settings')),
+    scored(owner, `The settings for the ${part} belong to its user`, CHOWN, owners('settings')),
   ]),
   scored('1.1.7', 'Only its owner can change how etcd starts', CHMOD, withoutEtcd(noEtcdPod)),
   scored('1.1.8', 'What etcd starts with belongs to root', CHOWN, withoutEtcd(noEtcdPod)),
@@ -49,6 +49,6 @@ export const controlPlaneFiles = [
     CHOWN,
     owners('pki', 'certificate', 'private key'),
   ),
-  advised('1.1.20', 'Nobody else can change certificates', 'chmod 644 FILE', modes(0o644, 'certificate')),
+  advised('1.1.20', 'Only their owner can change certificates', 'chmod 644 FILE', modes(0o644, 'certificate')),
   advised('1.1.21', 'Only their owner can read private keys', 'chmod 600 FILE', modes(0o600, 'private key')),
 ]

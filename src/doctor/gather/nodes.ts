@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ConfigMap, Node, Pod } from '../../api/generated/core-v1.ts'
+import type { Node, Pod } from '../../api/generated/core-v1.ts'
 import { connectionOf, loadKubeconfig } from '../../client/kubeconfig.ts'
 import type { CertificateFact, KubeletConfigurationFacts, KubeletFacts, NodeFacts } from '../facts.ts'
 import { askHttps, isPortOpen } from './https-status.ts'
@@ -12,23 +12,14 @@ const READ_ONLY_PORT = 10255
 const PROXY_METRICS_PORT = 10249
 const KUBELET_PORT = 10250
 const NODES = { group: '', version: 'v1', plural: 'nodes', namespaced: false }
-const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps', namespaced: true }
-/** Where the nodes of a cluster find what they have to agree on. */
-const CONFIGURATION = { namespace: 'kube-system', name: 'sampan-configuration' }
 
 export async function nodeFacts(inspected: Inspected, pods: readonly Pod[]): Promise<NodeFacts[]> {
   if (!inspected.hasKubelets) return []
   const { items = [] } = await inspected.api.call({ verb: 'list', resource: NODES })
-  const proxyMode = await proxyModeOf(inspected)
-  return Promise.all((items as Node[]).map((node) => factsOf(node, inspected, proxyMode, pods)))
+  return Promise.all((items as Node[]).map((node) => factsOf(node, inspected, pods)))
 }
 
-async function proxyModeOf({ api }: Inspected): Promise<string> {
-  const found = await api.call({ verb: 'get', resource: CONFIG_MAPS, ...CONFIGURATION }).catch(() => undefined)
-  return (found as ConfigMap | undefined)?.data?.proxyMode ?? 'unknown'
-}
-
-async function factsOf(node: Node, inspected: Inspected, proxyMode: string, pods: readonly Pod[]): Promise<NodeFacts> {
+async function factsOf(node: Node, inspected: Inspected, pods: readonly Pod[]): Promise<NodeFacts> {
   const name = node.metadata.name!
   const folder = join(inspected.dataDir, 'nodes', name, 'pki')
   const [kubelet, configuration, clientCertificate, seccomp] = await Promise.all([
@@ -37,7 +28,7 @@ async function factsOf(node: Node, inspected: Inspected, proxyMode: string, pods
     clientCertificateOf(join(folder, 'kubelet.kubeconfig')),
     seccompOf(pods.filter(({ spec }) => spec?.nodeName === name)),
   ])
-  return { name, kubelet, configuration, proxyMode, clientCertificate, seccomp }
+  return { name, kubelet, configuration, clientCertificate, seccomp }
 }
 
 async function kubeletFacts(
