@@ -6,6 +6,7 @@ import { applyCommand } from './commands/apply.ts'
 import { completionCommand } from './commands/completion.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { describeCommand } from './commands/describe.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { downCommand } from './commands/down.ts'
 import { explainSchedulingCommand } from './commands/explain-scheduling.ts'
 import { getCommand } from './commands/get.ts'
@@ -42,6 +43,7 @@ export function createProgram(serverEntry: string): Command {
     tokenCommand(),
     joinCommand(serverEntry),
     statusCommand(),
+    doctorCommand(),
     logsCommand(),
     snapshotCommand(),
     imageCommand(),

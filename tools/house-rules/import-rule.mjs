@@ -26,6 +26,7 @@ export const MAY_IMPORT = {
   'service-proxy': [...COMPONENT, 'linux'],
   'cluster-dns': [...COMPONENT, 'linux'],
   dashboard: COMPONENT,
+  doctor: COMPONENT,
   cluster: 'all',
   testing: 'all',
   cli: 'all',

@@ -31,13 +31,18 @@ export interface ApiAccess {
 }
 
 /** Reaches the cluster that the options name and runs `work` with it; the connection is closed after. */
-export async function withApi(options: ConnectOptions, work: (api: ApiAccess) => Promise<void>): Promise<void> {
+export async function withApi<T>(options: ConnectOptions, work: (api: ApiAccess) => Promise<T>): Promise<T> {
   const connection = await connectionOf(await loadKubeconfig(await configPaths(options)), options.context)
   // TLS and HTTP/2 are slow to load, and `up` and `down` need neither.
   const { createHttpTransport } = await import('../../client/http-transport.ts')
   const http = createHttpTransport({ ...connection, clock: systemClock, userAgent: 'sampan-cli' })
   try {
-    await work({ connection, http, client: createClient(http), namespace: options.namespace ?? connection.namespace })
+    return await work({
+      connection,
+      http,
+      client: createClient(http),
+      namespace: options.namespace ?? connection.namespace,
+    })
   } finally {
     await http[Symbol.asyncDispose]()
   }

@@ -11,5 +11,5 @@ export function previousBackend(stateDir: string): string | undefined {
 }
 
 export function rememberBackend(stateDir: string, name: string): void {
-  writeFileSync(path.join(stateDir, 'backend'), `${name}\n`)
+  writeFileSync(path.join(stateDir, 'backend'), `${name}\n`, { mode: 0o600 })
 }
