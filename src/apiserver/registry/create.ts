@@ -13,7 +13,7 @@ import {
 } from '../objects/object-meta.ts'
 import { addWarnings, type ResourceRequest } from '../request/resource-request.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
-import { unstored, unstored } from '../watch-cache/encoding.ts'
+import { unstored } from '../watch-cache/encoding.ts'
 import type { Answer } from './answer.ts'
 import { betweenSteps } from './between-steps.ts'
 import { commitObject, NO_ALLOCATION } from './commit.ts'

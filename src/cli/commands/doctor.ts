@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
+import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../../cluster/instance.ts'
 import type { Report, Result, Verdict } from '../../doctor/control.ts'
 import { CliError } from '../cli-error.ts'
-import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../instance/instance.ts'
 import { colours, progress, say } from '../printing/say.ts'
 import { withApi } from '../resources/connect.ts'
 

@@ -11,7 +11,9 @@ const fileOf = (stateDir: string) => path.join(stateDir, 'forwarding-was-off')
 export function rememberForwarding(stateDir: string, linux: Linux): void {
   if (existsSync(fileOf(stateDir))) return
   const sysctl = linux.openSysctl()
-  writeFileSync(fileOf(stateDir), `${SETTINGS.filter((name) => sysctl.read(name) === '0').join('\n')}\n`, { mode: 0o600 })
+  writeFileSync(fileOf(stateDir), `${SETTINGS.filter((name) => sysctl.read(name) === '0').join('\n')}\n`, {
+    mode: 0o600,
+  })
 }
 
 /** When nothing of the node is left. If others have packets to forward by now, it stays on. */
