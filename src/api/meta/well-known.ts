@@ -19,6 +19,7 @@ export const LABEL = {
   region: 'topology.kubernetes.io/region',
   betaZone: 'failure-domain.beta.kubernetes.io/zone',
   betaRegion: 'failure-domain.beta.kubernetes.io/region',
+  bootstrapping: 'kubernetes.io/bootstrapping',
   master: 'node-role.kubernetes.io/master',
   serviceName: 'kubernetes.io/service-name',
   headless: 'service.kubernetes.io/headless',

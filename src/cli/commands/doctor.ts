@@ -1,7 +1,14 @@
 import { Command, Option } from 'commander'
-import { findServer, type Instance, instanceOf, type RunningServer, readSettings } from '../../cluster/instance.ts'
+import { type ClusterConfiguration, valueFor } from '../../cluster/configuration.ts'
+import {
+  findServer,
+  type Instance,
+  instanceOf,
+  type RunningServer,
+  readSavedConfiguration,
+} from '../../cluster/instance.ts'
+import { UserError } from '../../cluster/user-error.ts'
 import type { Report, Result, Verdict } from '../../doctor/control.ts'
-import { CliError } from '../cli-error.ts'
 import { colours, progress, say } from '../printing/say.ts'
 import { withApi } from '../resources/connect.ts'
 
@@ -11,8 +18,6 @@ interface DoctorOptions {
   readonly dataDir?: string
   readonly output?: string
 }
-
-const DEFAULT_PORT = 6443
 
 export function doctorCommand(): Command {
   return new Command('doctor')
@@ -42,14 +47,14 @@ async function doctor(options: DoctorOptions): Promise<void> {
 
 async function examineMachine(options: DoctorOptions): Promise<Report> {
   const instance = instanceOf(options)
-  const [{ examine }, { machineControls }, { gatherMachineFacts }, server, settings] = await Promise.all([
+  const [{ examine }, { machineControls }, { gatherMachineFacts }, server, saved] = await Promise.all([
     import('../../doctor/control.ts'),
     import('../../doctor/machine-controls.ts'),
     import('../../doctor/gather-machine-facts.ts'),
     findServer(instance),
-    readSettings(instance),
+    readSavedConfiguration(instance),
   ])
-  const apiPort = server ? Number(new URL(server.url).port) : (settings.apiPort ?? DEFAULT_PORT)
+  const apiPort = server ? Number(new URL(server.url).port) : valueFor(saved, 'apiPort')
   const { hasNftables } = await import('../nftables-present.ts')
   return examine(machineControls, await gatherMachineFacts({ dataDir: instance.dataDir, apiPort, server, hasNftables }))
 }
@@ -58,7 +63,7 @@ async function examineCluster(options: DoctorOptions): Promise<Report> {
   const instance = instanceOf(options)
   const server = await findServer(instance)
   if (!server || server.joinedAs)
-    throw new CliError(`cluster ${instance.name} does not run on this machine`, [
+    throw new UserError(`cluster ${instance.name} does not run on this machine`, [
       'Start it: sampan up --detach',
       'Its files and processes are examined too: run this on the machine of its control plane.',
     ])
@@ -70,9 +75,9 @@ async function examineCluster(options: DoctorOptions): Promise<Report> {
 }
 
 async function factsOf(instance: Instance, server: RunningServer, options: DoctorOptions) {
-  const [{ gatherCisFacts }, settings] = await Promise.all([
+  const [{ gatherCisFacts }, saved] = await Promise.all([
     import('../../doctor/gather-cis-facts.ts'),
-    readSettings(instance),
+    readSavedConfiguration(instance),
   ])
   return withApi(options, ({ http, connection }) =>
     gatherCisFacts({
@@ -82,13 +87,19 @@ async function factsOf(instance: Instance, server: RunningServer, options: Docto
       store: server.store,
       hasKubelets: (server.nodes ?? 0) > 0 && server.runtime !== 'simulated',
       kubeconfigs: server.kubeconfig === undefined ? [] : [server.kubeconfig],
-      files: settings.files ?? {},
-      etcd: settings.etcd ?? {},
+      files: saved,
+      etcd: etcdFilesOf(saved),
       api: http,
       credentials: connection,
     }),
   )
 }
+
+const etcdFilesOf = ({ etcdCa, etcdCert, etcdKey }: ClusterConfiguration) => ({
+  ...(etcdCa !== undefined && { ca: etcdCa }),
+  ...(etcdCert !== undefined && { cert: etcdCert }),
+  ...(etcdKey !== undefined && { key: etcdKey }),
+})
 
 const MARKS: Readonly<Record<Verdict, string>> = {
   pass: colours.green('✓'),

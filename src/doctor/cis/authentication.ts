@@ -1,4 +1,5 @@
 /** 3: how people authenticate, and what is written down. */
+import { SECRET_TYPE } from '../../api/meta/well-known.ts'
 import { miss, passIf, unknown } from '../control.ts'
 import { advised, some } from './rows.ts'
 
@@ -25,7 +26,7 @@ export const authentication = [
     ),
   ),
   advised('3.1.2', 'People do not authenticate with tokens of service accounts', OIDC, ({ objects }) => {
-    const tokens = objects.secrets.filter(({ type }) => type === 'kubernetes.io/service-account-token')
+    const tokens = objects.secrets.filter(({ type }) => type === SECRET_TYPE.serviceAccountToken)
     const names = tokens.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
     return passIf(
       names.length === 0,
@@ -33,7 +34,7 @@ export const authentication = [
     )
   }),
   advised('3.1.3', 'People do not authenticate with bootstrap tokens', 'sampan token delete TOKEN', ({ objects }) => {
-    const tokens = objects.secrets.filter(({ type }) => type === 'bootstrap.kubernetes.io/token')
+    const tokens = objects.secrets.filter(({ type }) => type === SECRET_TYPE.bootstrapToken)
     return passIf(tokens.length === 0, `${tokens.length} bootstrap tokens`)
   }),
   advised('3.2.1', 'There is an audit policy', POLICY, ({ audit }) =>

@@ -1,5 +1,7 @@
 /** Who was given which rights, besides what every cluster starts with. */
+
 import type { PolicyRule, Subject } from '../../api/generated/rbac-v1.ts'
+import { LABEL } from '../../api/meta/well-known.ts'
 import { passIf } from '../control.ts'
 import type { CisFacts, ObjectFacts } from '../facts.ts'
 import { some } from './rows.ts'
@@ -7,7 +9,7 @@ import { some } from './rows.ts'
 type RoleObject = ObjectFacts['roles'][number]
 type BindingObject = ObjectFacts['bindings'][number]
 
-const DEFAULTS_LABEL = 'kubernetes.io/bootstrapping'
+const DEFAULTS_LABEL = LABEL.bootstrapping
 
 /** Made by the server itself at its start. */
 const isDefault = ({ metadata }: RoleObject | BindingObject) => metadata.labels?.[DEFAULTS_LABEL] !== undefined

@@ -2,6 +2,7 @@ import type { CertificateSigningRequest } from '../../api/generated/certificates
 import type { Namespace, Pod, Secret, Service, ServiceAccount } from '../../api/generated/core-v1.ts'
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../api/generated/rbac-v1.ts'
 import type { KubernetesObject } from '../../api/meta/object.ts'
+import { SIGNER } from '../../api/meta/well-known.ts'
 import type { HttpTransport } from '../../client/http-transport.ts'
 import type { ObjectFacts } from '../facts.ts'
 import { admittedPods } from './pod-probes.ts'
@@ -9,7 +10,7 @@ import { admittedPods } from './pod-probes.ts'
 const SYSTEM_NAMESPACES = new Set(['kube-system', 'kube-public', 'kube-node-lease'])
 const RBAC = 'rbac.authorization.k8s.io'
 const ADMISSION = 'admissionregistration.k8s.io'
-const USER_SIGNER = 'kubernetes.io/kube-apiserver-client'
+const USER_SIGNER = SIGNER.apiserverClient
 
 export async function objectFacts(api: HttpTransport): Promise<ObjectFacts> {
   const list = async <T>(group: string, plural: string): Promise<T[]> => {

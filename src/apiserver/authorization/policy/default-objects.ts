@@ -1,4 +1,5 @@
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '../../../api/generated/rbac-v1.ts'
+import { LABEL } from '../../../api/meta/well-known.ts'
 import { CLUSTER_BINDINGS, type DefaultBinding, NAMESPACE_BINDINGS } from './bindings.ts'
 import { componentRoles, namespacedComponentRoles } from './component-roles.ts'
 import { controllerRoles } from './controller-roles.ts'
@@ -41,7 +42,7 @@ const meta = (name: string, labels: readonly string[] = [], namespace?: string) 
   ...(namespace && { namespace }),
   annotations: { [AUTOUPDATE]: 'true' },
   labels: {
-    'kubernetes.io/bootstrapping': 'rbac-defaults',
+    [LABEL.bootstrapping]: 'rbac-defaults',
     ...Object.fromEntries(labels.map((label) => [`${GROUP}/${label}`, 'true'])),
   },
 })
