@@ -370,7 +370,8 @@ test('killed at any moment, a store is as before or as after', async () => {
   await build({ ...options, entryPoints: [program], outfile: bundle, external: ['koffi'] })
   let finished = 0
   for (let round = 0; round < 12; round++) {
-    const child = spawn(process.execPath, [bundle], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const env = { ...process.env, NODE_PATH: path.resolve(source, '../node_modules') }
+    const child = spawn(process.execPath, [bundle], { stdio: ['ignore', 'pipe', 'inherit'], env })
     const closed = new Promise((resolve) => child.once('close', resolve))
     child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), round * 12))
     child.stdout.on('data', (text: Buffer) => (finished += text.includes('end') ? 1 : 0))

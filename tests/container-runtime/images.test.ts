@@ -46,7 +46,8 @@ async function importAsNobody(dir: string, layout: string, rootless: boolean): P
   const outfile = path.join(path.dirname(dir), 'import.mjs')
   const options = { bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' } as const
   await bundle({ ...options, stdin: { contents, resolveDir: source }, outfile })
-  const answer = execFileSync(process.execPath, [outfile], { uid: NOBODY, gid: NOBODY, encoding: 'utf8' })
+  const env = { ...process.env, NODE_PATH: path.resolve(source, '../node_modules') }
+  const answer = execFileSync(process.execPath, [outfile], { uid: NOBODY, gid: NOBODY, encoding: 'utf8', env })
   return JSON.parse(answer) as string[]
 }
 
