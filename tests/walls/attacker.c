@@ -271,7 +271,6 @@ static void memory(const char *pid) {
   snprintf(file, sizeof file, "/proc/%s/environ", pid);
   call("environ", open(file, O_RDONLY));
   call("ptrace", ptrace(PTRACE_SEIZE, number, 0, 0));
-  call("kill", kill(number, 0));
 }
 
 /* Whether a program with the setuid bit or capabilities of its own has them. */
@@ -297,7 +296,7 @@ static void cycle(const char *folder, int names) {
       snprintf(b, sizeof b, "%s/link-%d", folder, i);
       exchange(a, b);
       /* Leaves the processor to those who are raced. */
-      usleep(20);
+      usleep(1);
       exchange(a, b);
     }
 }
@@ -406,6 +405,7 @@ int main(int count, char **args) {
   else if (!strcmp(command, "watch")) watch(atol(args[2]), args[3]);
   else if (!strcmp(command, "descriptors")) descriptors(args[2]);
   else if (!strcmp(command, "memory")) memory(args[2]);
+  else if (!strcmp(command, "signal")) call("kill", kill(atoi(args[2]), 0));
   else if (!strcmp(command, "privileges")) privileges();
   else if (!strcmp(command, "cycle")) cycle(args[2], atoi(args[3]));
   else if (!strcmp(command, "abstract-sockets")) abstract_sockets();

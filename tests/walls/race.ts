@@ -28,8 +28,8 @@ export interface RaceResult {
   text: string
 }
 
-const CONTAINERS = 8
-const MOUNTS = 10
+const CONTAINERS = 6
+const MOUNTS = 30
 const PODS_AT_ONCE = 1
 
 const NUMBERS = Array.from({ length: MOUNTS }, (_, i) => i)

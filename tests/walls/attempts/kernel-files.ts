@@ -74,6 +74,9 @@ const RELEASE_AGENT = `for c in memory cpu cpuset devices freezer blkio pids rdm
   unshare -Ur -m -C sh -c "mkdir -p /tmp/cg; mount -t cgroup -o $c cgroup /tmp/cg && cat /tmp/cg/release_agent > /tmp/cg/release_agent && echo ESCAPED $c" 2>/dev/null
 done; echo held`
 
+/** Waits for the other container; its program has this name. */
+const NEIGHBOUR = `until pid=$(grep -l '^Name:.busybox' /proc/[0-9]*/status 2>/dev/null | head -1 | cut -d/ -f3) && [ -n "$pid" ]; do sleep 0.2; done`
+
 export const kernelFiles: readonly ScriptAttempt[] = [
   ...writableRows(WRITABLE, true),
   ...writableRows(OTHER_WRITABLE, false),
@@ -117,8 +120,15 @@ export const kernelFiles: readonly ScriptAttempt[] = [
     name: 'a container does not read memory, environment and files of another one with another user',
     idea: 'shareProcessNamespace',
     cell: 'shared-processes',
-    script:
-      'until pid=$(grep -l "^Name:.busybox" /proc/[0-9]*/status 2>/dev/null | head -1 | cut -d/ -f3) && [ -n "$pid" ]; do sleep 0.2; done; attacker memory $pid; cat /proc/$pid/root/etc/passwd && echo ESCAPED its files',
+    script: `${NEIGHBOUR}; attacker memory $pid; cat /proc/$pid/root/etc/passwd && echo ESCAPED its files`,
+  },
+  {
+    name: 'a container does not signal another one with another user',
+    idea: 'shareProcessNamespace',
+    // A plain user has one id, which all users of all pods are for the kernel.
+    on: ['builtin', 'containerd'],
+    cell: 'shared-processes',
+    script: `${NEIGHBOUR}; attacker signal $pid`,
   },
   {
     name: 'a container that shares processes does not get at the host through the first of them',
