@@ -16,10 +16,10 @@ export interface AdmissionOptions {
 export const withNodeAccessOptions = (command: Command): Command =>
   command
     .option('--allow-host-path', 'let pods see a folder of their node by the annotation sampan.dev/host-path')
-    .option('--no-allow-host-path', 'not any more')
+    .option('--no-allow-host-path', 'refuse that annotation again')
     .option(
       '--allow-forwarding-from <sources>',
-      'interfaces and CIDRs from which others reach pods and Services through this machine, by commas; none for nobody',
+      'interfaces and CIDRs from which other machines reach pods and Services through this one, by commas; or none',
       sourcesArgument,
     )
 
