@@ -11,7 +11,7 @@ export interface Random {
 const NUMBER_BYTES = 6
 const POOL_BYTES = NUMBER_BYTES * 256
 
-/** Nobody can guess what comes next, so that names, ports and ids may be drawn from it too. */
+/** Cryptographically strong: the next number does not follow from those before. */
 export const systemRandom: Random = { next: cryptographicNumbers(), uuid: () => randomUUID() }
 
 /** Asking the system for each number would take fifty times as long. */

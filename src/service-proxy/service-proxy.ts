@@ -194,7 +194,7 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<S
   }
 }
 
-/** Nobody takes addresses of pods and cluster IPs, that of DNS among them, by naming them as external ones. */
+/** Ranges of pods and cluster IPs (DNS among them): a Service must not name an address of these as an external one. */
 function reservedRanges({ serviceCIDRs = [], localDetector }: ServiceProxyOptions): ReservedAddresses {
   const reserved = new ReservedAddresses()
   const pods = localDetector.by === 'cidr' ? localDetector.cidrs : []

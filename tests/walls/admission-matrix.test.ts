@@ -327,7 +327,7 @@ describe('what makes pods', () => {
     ['/api/v1 podtemplates', { template }],
     ['/apis/batch/v1 jobs', { spec: { template: once } }],
     ['/apis/batch/v1 cronjobs', { spec: { schedule: '@daily', jobTemplate: { spec: { template: once } } } }],
-  ])('%s is not refused, and whoever writes it is warned', async (path, body) => {
+  ])('%s is not refused, and the user who writes it is warned', async (path, body) => {
     const [group, plural] = path.split(' ')
     const object = { metadata: { name: 'w' }, ...body }
     for (const level of ['baseline', 'restricted'] as const) {

@@ -230,7 +230,7 @@ describe('certificates', () => {
   )
 })
 
-/** Of nobody: `openssl req -new -newkey ec:P-256 -subj /CN=x`. */
+/** A request without a real owner: `openssl req -new -newkey ec:P-256 -subj /CN=x`. */
 const CSR = `-----BEGIN CERTIFICATE REQUEST-----
 MIHFMG4CAQAwDDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA
 BEi8btVstCBp2v5NvURncMtEa+DwSNN51gjYeorS03s1gC6Vy5z5z6K1QAneMsKe

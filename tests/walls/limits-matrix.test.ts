@@ -304,9 +304,12 @@ describe('owners and finalizers', () => {
     }
   })
 
-  test.each(['default', 'kube-system', 'kube-public'])('namespace %s is not deleted by anybody', async (name) => {
-    await refused('admin', { ask: `DELETE /api/v1/namespaces/${name}` }, 403, 'this namespace may not be deleted')
-  })
+  test.each(['default', 'kube-system', 'kube-public'])(
+    'namespace %s is not deleted even by an administrator',
+    async (name) => {
+      await refused('admin', { ask: `DELETE /api/v1/namespaces/${name}` }, 403, 'this namespace may not be deleted')
+    },
+  )
 
   test('a dry run leaves nothing and gives away no address', async () => {
     const made = []

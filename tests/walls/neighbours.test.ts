@@ -1,6 +1,6 @@
 /**
- * Machines that share an Ethernet with one that runs a cluster, and send it packets for addresses behind it. Without a word of the
- * administrator they reach nothing there.
+ * Machines that share an Ethernet with one that runs a cluster, and send it packets for addresses behind it. They reach nothing
+ * there unless the administrator allows it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asRoot, asRootEach } from '../linux/as-root.ts'
@@ -134,7 +134,7 @@ asRoot('a cluster with a node behind the machine', () => {
     }
   })
 
-  test('answers a neighbour that it is told to let in, until it is told otherwise', async () => {
+  test('answers a neighbour that --allow-forwarding-from names, until the flag names it no longer', async () => {
     const all = Object.keys(places)
     const isUp = () =>
       eventually(

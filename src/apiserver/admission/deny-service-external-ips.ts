@@ -3,8 +3,8 @@ import { forbiddenAccess } from '../../api/meta/api-error.ts'
 import type { AdmissionPlugin } from './plugin.ts'
 
 /**
- * No Service gets a new external address (https://kep.k8s.io/2200): by one, whoever may write Services takes what others send to
- * that address. Those that a Service has may stay, and go.
+ * Refuses external IPs that a Service does not have yet (https://kep.k8s.io/2200): with one, a user who may write Services
+ * receives what others send to that address. Existing ones may stay or be removed.
  */
 export const denyServiceExternalIPs: AdmissionPlugin = {
   name: 'DenyServiceExternalIPs',

@@ -23,7 +23,7 @@ export interface LocalNetworkOptions {
   readonly id: string
   /** Pods' and Services' addresses, reached through the first node. */
   readonly routed: readonly string[]
-  /** Who besides this machine may reach nodes, pods and Services through it; nobody unless given. */
+  /** Other machines that may reach nodes, pods and Services through this one; none unless given. */
   readonly allowed?: Sources
 }
 

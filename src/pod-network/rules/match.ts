@@ -1,5 +1,5 @@
 /** What rules of this room compare packets with, in the terms of the kernel. */
-import { type CIDR, cidrContainsCIDR, cidrOf, formatIP, parseCIDR } from '../../base/ip-address.ts'
+import { type CIDR, cidrOf, formatIP, parseCIDR } from '../../base/ip-address.ts'
 import type { NftExpression } from '../../linux/nft-expressions.ts'
 import { encodeValue } from '../../linux/nft-values.ts'
 import type { NftElement } from '../../linux/nftables.ts'
@@ -51,12 +51,18 @@ export function strictCIDR(text: string): CIDR {
 
 export const isOf = (layout: Layout) => (cidr: CIDR) => (cidr.family === 'IPv4') === (layout === IPV4)
 
-/** The kernel refuses ranges that overlap. */
-export const withoutContained = (cidrs: readonly CIDR[]) =>
-  cidrs.filter(
-    (cidr, i) =>
-      !cidrs.some((other, j) => j !== i && cidrContainsCIDR(other, cidr) && !(cidrContainsCIDR(cidr, other) && i < j)),
-  )
+/** Of one family, without those inside of others: the kernel refuses ranges that overlap. */
+export function withoutContained(cidrs: readonly CIDR[]): CIDR[] {
+  const widestFirst = [...cidrs].sort((a, b) => compare(a.first, b.first) || compare(b.last, a.last))
+  let last = -1n
+  return widestFirst.filter((cidr) => {
+    const isBeyond = cidr.last > last
+    if (isBeyond) last = cidr.last
+    return isBeyond
+  })
+}
+
+const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
 
 export function rangeOf(cidr: CIDR): NftElement {
   const type = cidr.family === 'IPv4' ? 'ipv4_addr' : 'ipv6_addr'

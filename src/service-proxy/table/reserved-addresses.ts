@@ -13,8 +13,8 @@ import {
 export type ReservedGroup = 'a node' | 'the API server'
 
 /**
- * Addresses that a Service must not get by naming them as external IP or load-balancer IP: whoever may write Services would take
- * what nodes, pods and the API server send to each other.
+ * Addresses that a Service must not get by naming them as external IP or load-balancer IP: a user who may write Services would
+ * receive what nodes, pods and the API server send to each other.
  */
 export class ReservedAddresses {
   readonly #addresses = new Map<ReservedGroup, ReadonlySet<string>>()

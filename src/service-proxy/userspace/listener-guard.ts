@@ -1,6 +1,6 @@
 /**
- * The listeners of the proxy are ports of the node, which anybody could reach without asking for the Service: around its source
- * ranges, and from outside of the cluster. Only what the rules led there gets in.
+ * The listeners of the proxy are ports of the node. A client could connect to one directly: from outside of the cluster, and past
+ * the source ranges of the Service. The guard drops what the rules did not lead there.
  */
 import type { IPFamily } from '../../base/ip-address.ts'
 import { NftTransaction } from '../../linux/nft-transaction.ts'

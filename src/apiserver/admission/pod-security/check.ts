@@ -43,6 +43,13 @@ export const plural = (word: string, count: number) => (count === 1 ? word : `${
 /** `container "a"`, `containers "a", "b"` */
 export const named = (word: string, names: readonly string[]) => `${plural(word, names.length)} ${quoted(names)}`
 
+/** `volume "a" and annotations "b", "c"`: those there are. */
+export const namedAll = (groups: Readonly<Record<string, readonly string[]>>) =>
+  Object.entries(groups)
+    .filter(([, names]) => names.length > 0)
+    .map(([word, names]) => named(word, names))
+    .join(' and ')
+
 export const namesOf = (containers: readonly AnyContainer[], isBad: (container: AnyContainer) => boolean) =>
   containers.filter(isBad).map(({ name }) => name)
 

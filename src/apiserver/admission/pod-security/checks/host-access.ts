@@ -4,6 +4,7 @@ import {
   type Check,
   type FindViolation,
   named,
+  namedAll,
   namesOf,
   plural,
   quoted,
@@ -18,12 +19,9 @@ const hostNamespaces: FindViolation = ({ spec }) => {
 }
 
 const hostPathVolumes: FindViolation = (pod) => {
-  const { volumes, annotations } = hostPathsOf(pod)
-  const who = [
-    ...(volumes.length > 0 ? [named('volume', volumes)] : []),
-    ...(annotations.length > 0 ? [named('annotation', annotations)] : []),
-  ]
-  return who.length > 0 ? { reason: 'hostPath volumes', detail: who.join(' and ') } : undefined
+  const { volumes: volume, annotations: annotation } = hostPathsOf(pod)
+  const detail = namedAll({ volume, annotation })
+  return detail === '' ? undefined : { reason: 'hostPath volumes', detail }
 }
 
 const hostPorts: FindViolation = (pod) => {

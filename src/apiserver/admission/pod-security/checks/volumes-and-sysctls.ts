@@ -1,5 +1,5 @@
 import { hostPathsOf } from '../../../../api/kinds/core/pod/host-paths.ts'
-import { type Check, type FindViolation, named, plural, quoted, sorted } from '../check.ts'
+import { type Check, type FindViolation, namedAll, plural, quoted, sorted } from '../check.ts'
 
 const VOLUME_TYPES = new Set([
   'configMap',
@@ -16,16 +16,12 @@ const VOLUME_TYPES = new Set([
 const volumeTypes: FindViolation = (pod) => {
   const volumes = pod.spec.volumes ?? []
   const bad = volumes.filter((volume) => !Object.keys(volume).some((field) => VOLUME_TYPES.has(field)))
-  const { annotations } = hostPathsOf(pod)
-  const count = bad.length + annotations.length
+  const { annotations: annotation } = hostPathsOf(pod)
+  const count = bad.length + annotation.length
   if (count === 0) return undefined
   const typeOf = (volume: object) => Object.keys(volume).find((field) => field !== 'name') ?? 'unknown'
-  const types = sorted([...bad.map(typeOf), ...annotations.map(() => 'hostPath')])
-  const names = bad.map(({ name }) => name)
-  const who = [
-    ...(names.length > 0 ? [named('volume', names)] : []),
-    ...(annotations.length > 0 ? [named('annotation', annotations)] : []),
-  ].join(' and ')
+  const types = sorted([...bad.map(typeOf), ...annotation.map(() => 'hostPath')])
+  const who = namedAll({ volume: bad.map(({ name }) => name), annotation })
   const detail = `${who} ${count === 1 ? 'uses' : 'use'} ${plural('restricted volume type', types.length)} ${quoted(types)}`
   return { reason: 'restricted volume types', detail }
 }
