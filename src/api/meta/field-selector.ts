@@ -10,6 +10,9 @@ export interface FieldRequirement {
 /** All must hold; none selects everything. */
 export type FieldSelector = readonly FieldRequirement[]
 
+/** Each is asked of every object: more are only sent to keep the server busy. */
+const MAX_REQUIREMENTS = 1000
+
 /** `metadata.name=x,status.phase!=Running`; `\\`, `\,` and `\=` stand for themselves in values. Throws BadRequest. */
 export function parseFieldSelector(text: string): FieldSelector {
   const selector: FieldRequirement[] = []
@@ -18,6 +21,8 @@ export function parseFieldSelector(text: string): FieldSelector {
     const split = splitTerm(term)
     if (!split) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
     selector.push({ ...split, value: unescapeValue(split.value) })
+    if (selector.length > MAX_REQUIREMENTS)
+      throw badRequest(`a field selector may have at most ${MAX_REQUIREMENTS} requirements`)
   }
   return selector
 }
