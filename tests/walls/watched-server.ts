@@ -48,7 +48,7 @@ async function requestAs(
   url: string,
   { body, headers }: RequestOptions,
 ): Promise<Answer> {
-  const session = connectHttp2(server, { ca: credentials.ca })
+  const session = connectHttp2(server, { ca: credentials.ca, maxSendHeaderBlockLength: 1024 * 1024 })
   try {
     const authorization = `Bearer ${token}`
     const stream = session.request({ ...headers, authorization, ':method': method, ':path': url }, { endStream: !body })

@@ -10,6 +10,9 @@ export interface FieldRequirement {
 /** All must hold; none selects everything. */
 export type FieldSelector = readonly FieldRequirement[]
 
+/** Each is asked of every object: more are only sent to keep the server busy. */
+const MAX_REQUIREMENTS = 1000
+
 /**
  * Parses terms with commas between them, such as `metadata.name=x,status.phase!=Running`. A term is a field, one of the
  * operators `=`, `==` and `!=`, and a value, in which `\\`, `\,` and `\=` stand for the characters themselves. Throws a
@@ -21,6 +24,8 @@ export function parseFieldSelector(text: string): FieldSelector {
   while (!scanner.isAtEnd) {
     const term = scanner.term()
     if (term) selector.push(term)
+    if (selector.length > MAX_REQUIREMENTS)
+      throw badRequest(`a field selector may have at most ${MAX_REQUIREMENTS} requirements`)
   }
   return selector
 }

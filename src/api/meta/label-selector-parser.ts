@@ -8,6 +8,9 @@ export function parseLabelSelector(text: string): Selector {
   return selectorOf(new Parser(tokens(text)).requirements())
 }
 
+/** Each is asked of every object: more are only sent to keep the server busy. */
+const MAX_REQUIREMENTS = 1000
+
 type Token = { readonly type: 'identifier' | 'end' | Punctuation; readonly text: string }
 type Punctuation = ')' | '(' | ',' | '!' | '=' | '==' | '!=' | '>' | '<' | 'in' | 'notin'
 
@@ -61,6 +64,8 @@ class Parser {
       const { type, text } = this.#peek()
       if (type !== 'identifier' && type !== '!') throw unexpected(text, "!, identifier, or 'end of string'")
       list.push(this.#requirement())
+      if (list.length > MAX_REQUIREMENTS)
+        throw badRequest(`a label selector may have at most ${MAX_REQUIREMENTS} requirements`)
       const separator = this.#next()
       if (separator.type === 'end') break
       if (separator.type !== ',') throw unexpected(separator.text, "',' or 'end of string'")

@@ -9,7 +9,7 @@ import { inFormat, sendBody, sendError } from '../http/respond.ts'
 import type { UserInfo } from '../identity.ts'
 import type { Connections } from '../proxy/connections.ts'
 import type { Actions } from '../registry/actions.ts'
-import type { Answer } from '../registry/answer.ts'
+import type { Answer, ObjectPage } from '../registry/answer.ts'
 import { betweenSteps } from '../registry/between-steps.ts'
 import type { Machinery } from '../registry/machinery.ts'
 import { perform } from '../registry/perform.ts'
@@ -19,6 +19,7 @@ import type { Query } from '../request/query.ts'
 import type { ResourceInfo } from '../request/request-info.ts'
 import type { RequestBody, ResourceRequest } from '../request/resource-request.ts'
 import { answerBody, type ViewContext } from './answer-body.ts'
+import { isLargeList, listViewInTurns, prepareList } from './large-list.ts'
 import type { ListBodies } from './list-body.ts'
 import { protobufBody } from './protobuf-body.ts'
 import { hasProtobuf, requestBody } from './request-body.ts'
@@ -139,15 +140,36 @@ async function serveWatch(
 function respond(
   context: NetworkContext,
   exchange: Exchange,
-  { user, warnings }: HttpResourceRequest,
+  request: HttpResourceRequest,
   answer: Answer,
   view: ViewContext,
 ): void | Promise<void> {
-  const { negotiated, query } = view
-  const status = answer.type === 'list' ? 200 : answer.status
-  if (negotiated.format === 'protobuf')
-    return sendBody(exchange, status, negotiated.contentType, protobufBody(answer, view), warnings)
-  const body = answerBody(answer, view)
+  if (answer.type !== 'list' || !isLargeList(answer.list))
+    return send(context, exchange, request, statusOf(answer), bodyOf(answer, view), view)
+  return largeBody(answer.kind, answer.list, view).then((body) => send(context, exchange, request, 200, body, view))
+}
+
+const statusOf = (answer: Answer) => (answer.type === 'list' ? 200 : answer.status)
+
+const bodyOf = (answer: Answer, view: ViewContext) =>
+  view.negotiated.format === 'protobuf' ? protobufBody(answer, view) : answerBody(answer, view)
+
+async function largeBody(kind: Kind, list: ObjectPage, view: ViewContext): Promise<Buffer | Buffer[]> {
+  const { as, format } = view.negotiated
+  if (as !== 'object') return listViewInTurns(kind, list, view)
+  await prepareList(kind, list, format === 'protobuf')
+  return bodyOf({ type: 'list', kind, list }, view)
+}
+
+function send(
+  context: NetworkContext,
+  exchange: Exchange,
+  { user, warnings }: HttpResourceRequest,
+  status: number,
+  body: Buffer | Buffer[],
+  { negotiated, query }: ViewContext,
+): void | Promise<void> {
+  if (negotiated.format === 'protobuf') return sendBody(exchange, status, negotiated.contentType, body, warnings)
   const pretty = isPretty(query, exchange)
   if (negotiated.format === 'json' && !pretty) return sendBody(exchange, status, negotiated.contentType, body, warnings)
   const json = Buffer.isBuffer(body) ? body : Buffer.concat(body)

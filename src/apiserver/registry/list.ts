@@ -1,4 +1,5 @@
 import { badRequest, expired } from '../../api/meta/api-error.ts'
+import { inTurns } from '../../base/take-turn.ts'
 import { CompactedError, type Entry, FutureRevisionError } from '../../store/store.ts'
 import type { StoredForm } from '../objects/stored-form.ts'
 import type { ResourceRequest } from '../request/resource-request.ts'
@@ -18,12 +19,13 @@ export function list(machinery: Machinery, request: ResourceRequest): Answer | P
   const target = targetOf(machinery, request)
   const filter = objectFilter(request.kind, target.prefix, target.form, { ...scopeOf(request), ...options })
   if (target.form) return formedList(machinery, request, target, target.form, filter, options)
+  const answer = (found: ObjectPage): Answer => ({ type: 'list', kind: request.kind, list: found })
   const cache = machinery.feed.loaded(target.prefix)
   if (cache && !options.continueToken && !isExact(options) && isFresh(machinery, options.resourceVersion)) {
-    const list = cachedPage(cache, machinery.feed.revision, filter, options.limit, undefined)
-    return { type: 'list', kind: request.kind, list }
+    const found = cachedPage(cache, machinery.feed.revision, filter, options.limit, undefined)
+    return found instanceof Promise ? found.then(answer) : answer(found)
   }
-  return page(machinery, target, filter, options).then((list) => ({ type: 'list', kind: request.kind, list }))
+  return page(machinery, target, filter, options).then(answer)
 }
 
 /** A list of objects that are not stored as they are shown. */
@@ -97,7 +99,11 @@ function cachedPage(
   filter: ObjectFilter,
   limit: number,
   after: string | undefined,
-): ObjectPage {
+): ObjectPage | Promise<ObjectPage> {
+  if (filter.matches !== undefined && cache.bytes > LARGE_BYTES) {
+    const candidates = candidatesFor(cache, filter, after)
+    if (isLarge(candidates)) return pageInTurns(cache, revision, filter, limit, candidates)
+  }
   const objects: CachedObject[] = []
   let hasMore = false
   cache.visit(filter, after, (object) => {
@@ -105,6 +111,57 @@ function cachedPage(
     if (!hasMore) objects.push(object)
     return !hasMore
   })
+  return foundPage(cache, revision, filter, limit, after, objects, hasMore)
+}
+
+/** Reading so much takes a few milliseconds. */
+const LARGE_BYTES = 256 * 1024
+/** Objects that are looked at in one step. */
+const AT_ONCE = 16
+
+function isLarge(objects: readonly CachedObject[]): boolean {
+  let bytes = 0
+  for (const object of objects) bytes += object.bytes.length
+  return bytes > LARGE_BYTES
+}
+
+function candidatesFor(cache: ResourceCache, filter: ObjectFilter, after: string | undefined): CachedObject[] {
+  const candidates: CachedObject[] = []
+  cache.visit({ ...filter, matches: undefined }, after, (object) => candidates.push(object) > 0)
+  return candidates
+}
+
+/** The same from the objects of this moment, which are looked at in turns with others. */
+async function pageInTurns(
+  cache: ResourceCache,
+  revision: number,
+  filter: ObjectFilter,
+  limit: number,
+  candidates: readonly CachedObject[],
+): Promise<ObjectPage> {
+  const wanted = limit > 0 ? limit + 1 : Number.POSITIVE_INFINITY
+  function* steps() {
+    let found = 0
+    for (let at = 0; at < candidates.length && found < wanted; at += AT_ONCE) {
+      const some = candidates.slice(at, at + AT_ONCE).filter(filter.matches!)
+      found += some.length
+      yield some
+    }
+  }
+  const found = await inTurns(steps())
+  const objects = limit > 0 ? found.slice(0, limit) : found
+  return foundPage(cache, revision, filter, limit, undefined, objects, found.length > objects.length)
+}
+
+function foundPage(
+  cache: ResourceCache,
+  revision: number,
+  filter: ObjectFilter,
+  limit: number,
+  after: string | undefined,
+  objects: CachedObject[],
+  hasMore: boolean,
+): ObjectPage {
   const remaining = hasMore ? cache.countAfter(filter.keyPrefix, objects.at(-1)!.key) : 0
   const isWhole = limit === 0 && after === undefined && filter.matches === undefined && !filter.exactKey
   const identity = isWhole ? `${filter.keyPrefix}@${cache.lastChange}` : undefined

@@ -54,6 +54,10 @@ export class ResourceCache {
     return this.#bytes / Math.max(1, this.#objects.size)
   }
 
+  get bytes(): number {
+    return this.#bytes
+  }
+
   get watcherCount(): number {
     let count = 0
     for (const group of this.#groups.values()) count += group.size

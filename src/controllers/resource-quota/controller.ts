@@ -46,9 +46,10 @@ export function resourceQuotaController({ client, clock, informers }: Controller
   async function ledgerOf(key: string, quota: ResourceQuota): Promise<Ledger> {
     const known = ledgers.get(key)
     if (known && known.validUntil > clock.now() && deepEqual(known.spec, quota.spec)) return known
-    await Promise.all(typesOf(quota).map((type) => follow(type).synced))
+    const measured = typesOf(quota)
+    await Promise.all(measured.map((type) => follow(type).synced))
     // From here on without a pause: the ledger hears of every change after the objects it was opened with.
-    const ledger = new Ledger(quota.spec, measure(quota), clock.now())
+    const ledger = new Ledger(quota.spec, measure(quota, measured), clock.now())
     ledgers.set(key, ledger)
     return ledger
   }
@@ -65,9 +66,9 @@ export function resourceQuotaController({ client, clock, informers }: Controller
     return types.list().filter((type) => type.namespaced && wanted.has(resourceName(type)))
   }
 
-  function measure(quota: ResourceQuota): Measured[] {
+  function measure(quota: ResourceQuota, measured: readonly ServedType[]): Measured[] {
     const namespace = quota.metadata.namespace ?? ''
-    return typesOf(quota).map((type) => ({ type, objects: follow(type).byIndex(BY_NAMESPACE, namespace) }))
+    return measured.map((type) => ({ type, objects: follow(type).byIndex(BY_NAMESPACE, namespace) }))
   }
 
   return {

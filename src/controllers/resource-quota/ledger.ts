@@ -18,6 +18,7 @@ export interface Measured {
   readonly objects: readonly KubernetesObject[]
 }
 
+const COUNT = 'count/'
 /** Before any pod's end: what counts then counts until its end is noticed. */
 const ALWAYS = 0
 
@@ -82,6 +83,7 @@ export class Ledger {
 
 /** `pods`, `deployments.apps`: what a name in a quota is measured by. */
 export function measuredName(name: string): string {
+  if (name.startsWith(COUNT)) return name.slice(COUNT.length)
   return resourceName({ ...measuredBy(name), version: '', namespaced: true })
 }
 
