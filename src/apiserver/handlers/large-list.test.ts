@@ -7,7 +7,7 @@ import { ListBodies, listMetaOf } from '../handlers/list-body.ts'
 import { Query } from '../request/query.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { isLargeList, listViewInTurns } from './large-list.ts'
-import type { Negotiated } from './media-type.ts'
+import type { Negotiated } from '../http/media-type.ts'
 
 const page = (count: number, size: number) => ({
   objects: Array.from({ length: count }, (_, i) => {
