@@ -1,4 +1,3 @@
-import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { expectStatus } from '../tools/use-cluster.ts'
@@ -6,7 +5,7 @@ import { HOSTILE_ADMIN_REQUESTS, HOSTILE_REQUESTS, type HostileRequest, WIDGETS 
 import { startWatchedServer, type WatchedServer } from './watched-server.ts'
 
 /** The first request of a kind is slower: code is compiled and tables are made. */
-const TRIES = 3
+const TRIES = 5
 const LIMIT_MS = 100
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const NAMESPACE = '/api/v1/namespaces/hostile'
@@ -36,9 +35,8 @@ afterAll(() => server?.[Symbol.asyncDispose]())
 async function longestWorkOf(request: HostileRequest, isAdmin: boolean): Promise<number> {
   const { method, path, type = 'application/json', headers, body } = request
   const options = { headers: { 'content-type': type, ...headers }, ...(body && { body: body() }) }
-  const all: string[] = []
   let shortest = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < TRIES; attempt++) {
+  for (let attempt = 0; attempt < TRIES && shortest >= LIMIT_MS; attempt++) {
     await removeTraces(path)
     await server.longestWork()
     const answer = await (isAdmin
@@ -46,16 +44,9 @@ async function longestWorkOf(request: HostileRequest, isAdmin: boolean): Promise
       : server.requestAs(token, method, path, options))
     // Controllers get to work too.
     await sleep(50)
-    const work = await server.longestWork()
-    all.push(`${work.toFixed(0)}(${answer.status})`)
-    if (attempt === 0) all.push(answer.text.slice(0, 160))
     expect(answer.status).toBeLessThan(500)
-    shortest = Math.min(shortest, work)
+    shortest = Math.min(shortest, await server.longestWork())
   }
-  appendFileSync(
-    '.cache/slow/delays.out',
-    `${shortest.toFixed(0).padStart(6)} ${request.title.slice(0, 120)} ${all.join(' ')}\n`,
-  )
   return shortest
 }
 
