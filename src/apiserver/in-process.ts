@@ -114,8 +114,9 @@ function toRequest(
   call: ApiCall | WatchCall,
 ): ResourceRequest {
   const { name = '', subresource = '', body, patchType } = call as Partial<ApiCall>
+  const kind = kindOf(context, call.resource)
   return {
-    kind: kindOf(context, call.resource),
+    kind,
     subresource,
     namespace: call.namespace ?? '',
     name,
@@ -123,9 +124,29 @@ function toRequest(
     user,
     userAgent,
     body: body === undefined ? undefined : { type: 'object', object: body },
+    // Slices share their items with the stored ones: only what changed is worked on.
+    ...(!kind.sharedItems && isLarge(body) && { bodyBytes: LARGE_BYTES }),
     ...(patchType && { patchType }),
     warnings: [],
   }
+}
+
+/** What a large object counts as: enough for the registry to let others have a turn between the steps of a write. */
+const LARGE_BYTES = 1024 * 1024
+const LARGE_VALUES = 5000
+
+/** Whether an object has very many values. Looks at no more of them than that takes. */
+function isLarge(object: unknown): boolean {
+  let left = LARGE_VALUES
+  const visit = (value: object): boolean => {
+    for (const key in value) {
+      if (--left < 0) return true
+      const child = (value as Record<string, unknown>)[key]
+      if (typeof child === 'object' && child !== null && visit(child)) return true
+    }
+    return false
+  }
+  return typeof object === 'object' && object !== null && visit(object)
 }
 
 function check(
