@@ -20,7 +20,7 @@ export function goodFacts(): CisFacts {
     now: NOW,
     owner: 0,
     files: [
-      file('settings', '/d/settings.json'),
+      file('settings', '/d/configuration.json'),
       file('store', '/d/store', 0o700),
       file('admin kubeconfig', '/d/admin.kubeconfig'),
       file('component kubeconfig', '/d/scheduler.kubeconfig'),

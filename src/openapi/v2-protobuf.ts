@@ -9,16 +9,19 @@ import { Slices } from './slices.ts'
 export async function encodeV2(document: JsonObject): Promise<Buffer> {
   const writer = new DocumentWriter(1 << 20)
   const info = objectOf(document.info)
-  writer.string(1, textOf(document.swagger))
-  writer.message(2, (w) => {
-    w.string(1, textOf(info.title))
-    w.string(2, textOf(info.version))
-  })
-  writer.parts(8, await inSlices(2, document.paths, pathItem))
-  writer.parts(9, await inSlices(1, document.definitions, schema))
-  writer.message(10, (w) => named(w, 1, document.parameters, parameter))
-  writer.each(listOf(document.security), (one) => writer.message(12, (w) => named(w, 1, one, () => {})))
+  const paths = await inSlices(2, document.paths, pathItem)
+  const definitions = await inSlices(1, document.definitions, schema)
+  // The last field first: the writer goes backwards.
   writer.message(13, (w) => named(w, 1, document.securityDefinitions, securityDefinition))
+  writer.each(listOf(document.security), (one) => writer.message(12, (w) => named(w, 1, one, () => {})))
+  writer.message(10, (w) => named(w, 1, document.parameters, parameter))
+  writer.parts(9, definitions)
+  writer.parts(8, paths)
+  writer.message(2, (w) => {
+    w.string(2, textOf(info.version))
+    w.string(1, textOf(info.title))
+  })
+  writer.string(1, textOf(document.swagger))
   return writer.finish()
 }
 

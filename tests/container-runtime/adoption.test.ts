@@ -25,7 +25,14 @@ asRoot('a killed runtime', () => {
 
   beforeAll(() => {
     const entry = fileURLToPath(new URL('killed-runtime.ts', import.meta.url))
-    buildSync({ entryPoints: [entry], outfile: program, bundle: true, platform: 'node', format: 'esm' })
+    buildSync({
+      entryPoints: [entry],
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+    })
   })
   afterAll(() => rmSync(scratch, { recursive: true, force: true }))
   afterEach(async () => {

@@ -17,7 +17,14 @@ asRoot('a plain user', () => {
   beforeAll(() => {
     chmodSync(folder, 0o755)
     const entry = fileURLToPath(new URL('rootless-program.ts', import.meta.url))
-    buildSync({ entryPoints: [entry], outfile: program, bundle: true, platform: 'node', format: 'esm' })
+    buildSync({
+      entryPoints: [entry],
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+    })
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -73,7 +73,7 @@ asRoot('with a real node', () => {
 })
 
 test.each([
-  ['1.1.1', 'settings.json', 'fail'],
+  ['1.1.1', 'configuration.json', 'fail'],
   ['1.1.13', 'admin.kubeconfig', 'fail'],
   ['1.1.21', 'pki/service-account.key', 'warn'],
 ])('%s is missed while others can read %s', async (id, name, verdict) => {

@@ -27,6 +27,7 @@ beforeAll(() => {
     bundle: true,
     platform: 'node',
     format: 'esm',
+    target: 'node20',
     external,
     alias: { vitest: 'node:assert' },
   })

@@ -48,7 +48,7 @@ asRoot('faults', () => {
     const entry = fileURLToPath(new URL('killed-proxy.ts', import.meta.url))
     // Where modules that are not bundled are found.
     program = path.join(import.meta.dirname, '..', '..', 'node_modules', '.cache', `killed-proxy-${process.pid}.mjs`)
-    const kind = { bundle: true, platform: 'node', format: 'esm', packages: 'external' } as const
+    const kind = { bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external' } as const
     buildSync({ entryPoints: [entry], outfile: program, ...kind })
   })
   afterAll(async () => {

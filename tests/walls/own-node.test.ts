@@ -57,7 +57,7 @@ asRoot('the node of a pod', () => {
     await machine.kubectl('wait', '--for=condition=Ready', 'pod/shown', '--timeout=60s')
     expect(await machine.kubectl('exec', 'shown', '--', 'cat', '/app/hello')).toBe('hello\n')
     await machine.down()
-    await machine.up('--api-port', '6443', '--no-allow-host-path')
+    await machine.up('--api-port', '6443', '--allow-host-path=false')
     await eventually(
       () => events('shown'),
       (text) => text.includes('this node does not allow it'),

@@ -4,10 +4,10 @@ import { encodeObject } from '../../api/protobuf/encode.ts'
 import { systemClock } from '../../base/clock.ts'
 import { listView, type ViewContext } from '../handlers/answer-body.ts'
 import { ListBodies, listMetaOf } from '../handlers/list-body.ts'
+import type { Negotiated } from '../http/media-type.ts'
 import { Query } from '../request/query.ts'
 import { CachedObject } from '../watch-cache/cached-object.ts'
 import { isLargeList, listViewInTurns } from './large-list.ts'
-import type { Negotiated } from '../http/media-type.ts'
 
 const page = (count: number, size: number) => ({
   objects: Array.from({ length: count }, (_, i) => {

@@ -87,13 +87,19 @@ async function factsOf(instance: Instance, server: RunningServer, options: Docto
       store: server.store,
       hasKubelets: (server.nodes ?? 0) > 0 && server.runtime !== 'simulated',
       kubeconfigs: server.kubeconfig === undefined ? [] : [server.kubeconfig],
-      files: saved,
+      files: securityFilesOf(saved),
       etcd: etcdFilesOf(saved),
       api: http,
       credentials: connection,
     }),
   )
 }
+
+const securityFilesOf = ({ auditPolicy, auditLog, encryptionConfig }: ClusterConfiguration) => ({
+  ...(auditPolicy !== undefined && { auditPolicy }),
+  ...(auditLog !== undefined && { auditLog }),
+  ...(encryptionConfig !== undefined && { encryption: encryptionConfig }),
+})
 
 const etcdFilesOf = ({ etcdCa, etcdCert, etcdKey }: ClusterConfiguration) => ({
   ...(etcdCa !== undefined && { ca: etcdCa }),

@@ -9,7 +9,7 @@ export async function clusterFiles(dataDir: string, kubeconfigs: readonly string
     (name) => name.endsWith('.kubeconfig') && name !== 'admin.kubeconfig',
   )
   const lists = [
-    one('settings', at('settings.json')),
+    one('settings', at('configuration.json')),
     one('store', at('store')),
     ...['admin.kubeconfig'].map((name) => one('admin kubeconfig', at(name))),
     ...kubeconfigs.map((path) => one('admin kubeconfig', path)),

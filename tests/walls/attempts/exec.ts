@@ -123,11 +123,10 @@ export const exec: readonly Attempt[] = [
   {
     name: 'a hook and a probe of a hostile image run in its container',
     idea: 'CVE-2019-5736 by the kubelet itself',
-    image: () => ({ layers: [{ tar: testTar([{ name: 'evil', data: '#!/proc/self/exe\n', mode: 0o755 }]) }] }),
     container: ({ secretFile }) => ({
       command: shell(`attacker watch 3000 $SECRET_FILE`),
       lifecycle: { postStart: { exec: { command: ['/bin/attacker', 'descriptors', secretFile] } } },
-      readinessProbe: { exec: { command: ['/evil'] }, periodSeconds: 1 },
+      readinessProbe: { exec: { command: ['/bin/attacker', 'descriptors', secretFile] }, periodSeconds: 1 },
     }),
   },
 ]

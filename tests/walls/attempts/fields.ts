@@ -160,7 +160,7 @@ const hostImage: ScriptAttempt[] = [
     idea: 'sampan.local/host',
     cell: 'host-image',
     script:
-      'for d in /usr /usr/bin /usr/lib /etc/ssl /etc/alternatives $(dirname $(command -v node)); do (echo x > $d/walls-canary) 2>/dev/null && rm -f $d/walls-canary && echo ESCAPED $d can be written; done; mount -o remount,rw /usr 2>/dev/null && echo ESCAPED; echo held',
+      'for d in /usr /usr/bin /usr/lib /etc/ssl/certs /etc/alternatives $(dirname $(command -v node)); do (echo x > $d/walls-canary) 2>/dev/null && rm -f $d/walls-canary && echo ESCAPED $d can be written; done; mount -o remount,rw /usr 2>/dev/null && echo ESCAPED; echo held',
   },
 ]
 
