@@ -30,7 +30,7 @@ asRoot('a plain user', () => {
 
   async function runAsUser(before: readonly string[] = []) {
     const work = path.join(folder, `work-${before.length}`)
-    mkdirSync(work)
+    mkdirSync(work, { recursive: true })
     chownSync(work, USER, USER)
     const drop = [
       '--reuid',
@@ -42,7 +42,7 @@ asRoot('a plain user', () => {
       '--inh-caps=-all',
     ]
     const command = ['setpriv', ...drop, ...before, process.execPath, program, work]
-    const env = { PATH: process.env.PATH, TMPDIR: work }
+    const env = { PATH: process.env.PATH, TMPDIR: work, NODE_PATH: path.resolve('node_modules') }
     const { stdout } = await promisify(execFile)(command[0]!, command.slice(1), { env })
     return { told: JSON.parse(stdout), left: readdirSync(path.join(work)) }
   }

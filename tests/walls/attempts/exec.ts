@@ -1,5 +1,5 @@
 /** Containers that wait for `kubectl exec`, attach and port-forward. */
-import { testTar } from '../../../src/container-runtime/images/unpack/tar-entries.contract.ts'
+
 import { eventually } from '../../tools/machine.ts'
 import type { Attempt, DrivenAttempt } from '../attempt.ts'
 import { envOf, shell } from '../cells.ts'
