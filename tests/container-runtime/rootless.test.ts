@@ -1,6 +1,6 @@
 /** Containers of a plain user: no root, no capabilities, nothing set up. */
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +16,7 @@ asRoot('a plain user', () => {
   const program = path.join(folder, 'rootless.mjs')
   beforeAll(() => {
     chmodSync(folder, 0o755)
+    symlinkSync(path.resolve('node_modules'), path.join(folder, 'node_modules'))
     const entry = fileURLToPath(new URL('rootless-program.ts', import.meta.url))
     buildSync({
       entryPoints: [entry],
@@ -42,7 +43,7 @@ asRoot('a plain user', () => {
       '--inh-caps=-all',
     ]
     const command = ['setpriv', ...drop, ...before, process.execPath, program, work]
-    const env = { PATH: process.env.PATH, TMPDIR: work, NODE_PATH: path.resolve('node_modules') }
+    const env = { PATH: process.env.PATH, TMPDIR: work }
     const { stdout } = await promisify(execFile)(command[0]!, command.slice(1), { env })
     return { told: JSON.parse(stdout), left: readdirSync(path.join(work)) }
   }
